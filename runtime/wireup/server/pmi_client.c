@@ -55,7 +55,7 @@ void pmi_client_say(struct pmi_client *client, const char *format, ...)
     va_end(args);
 }
 
-/* Why it is sent away is always said. */
+/* Why it is sent away is always said, and why the job ends. */
 __attribute__((format(printf, 2, 3))) static void
 say_last(const struct pmi_client *client, const char *format, ...)
 {
@@ -82,15 +82,13 @@ static size_t bytes_with(const struct pmi_host *host, const struct pmi_kvs *kvs,
 }
 
 bool pmi_client_may_put(struct pmi_client *client, const struct pmi_kvs *kvs,
-                        const char *key, const char *value)
+                        const char *key, const char *value, size_t *ret_bytes)
 {
-    struct pmi_host *host = client->host;
+    const struct pmi_host *host = client->host;
     size_t most = host->serving->own->n_processes * PMI_PUT_MOST;
-    size_t bytes = bytes_with(host, kvs, key, value);
-    if (bytes + jd__bytes_size(&host->kvs.fresh) <= most) {
-        host->put_bytes = bytes;
+    *ret_bytes = bytes_with(host, kvs, key, value);
+    if (*ret_bytes + jd__bytes_size(&host->kvs.fresh) <= most)
         return true;
-    }
     pmi_client_say(
         client,
         "puts \"%.63s\" by PMI, and the processes of this host may "
@@ -111,7 +109,9 @@ void pmi_client_refuse(const struct pmi_client *client, int version,
 
 void pmi_client_abort(struct pmi_client *client, const char *how)
 {
-    pmi_client_say(client, "called PMI_Abort %s", how);
+    if (!client->has_aborted)
+        say_last(client, "called PMI_Abort %s", how);
+    client->has_aborted = true;
     liveness_end(client->host->serving->liveness, LIVENESS_FAILED);
 }
 

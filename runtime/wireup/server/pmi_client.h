@@ -62,7 +62,7 @@ struct pmi_client {
     struct pmi_host *host;
     int fd;
     struct event *event;
-    bool is_known, is_waiting;
+    bool is_known, is_waiting, has_aborted;
     uint32_t process;
     unsigned num_said; /* errors, of it */
     struct jd_bytes input;
@@ -74,7 +74,7 @@ struct pmi_client {
 
 /* What a host's processes may put, for each of them, and what each entry costs
  * of it beside its bytes; how many errors of one client are printed, but for
- * the one that it is sent away with. */
+ * its first PMI_Abort and the one that it is sent away with. */
 enum {
     PMI_PUT_MOST = 1 << 20,
     PMI_ENTRY_COST = 128,
@@ -95,16 +95,17 @@ pmi_client_say(struct pmi_client *client, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void
 pmi_client_note(const struct pmi_client *client, const char *format, ...);
 
-/* It will be put there. False where its host would have put too much, which is
- * said. */
+/* Whether it may be put there; what is its host's put_bytes once it is. False
+ * where its host would have put too much, which is said. */
 bool pmi_client_may_put(struct pmi_client *client, const struct pmi_kvs *kvs,
-                        const char *key, const char *value);
+                        const char *key, const char *value, size_t *ret_bytes);
 
 /* What it has sent cannot be read, for this reason; it is to go. */
 void pmi_client_refuse(const struct pmi_client *client, int version,
                        const char *why);
 
-/* The caller ends by itself; the others of the job have a moment. */
+/* The caller ends by itself; the others of the job have a moment. How it called
+ * PMI_Abort first is said, whatever was before. */
 void pmi_client_abort(struct pmi_client *client, const char *how);
 
 #endif

@@ -54,13 +54,15 @@ static bool answer_init(struct pmi_client *client, const char *version)
 static bool answer_put(struct pmi_client *client,
                        const struct pmi_request *request)
 {
-    bool fits = strlen(request->key) < PMI_KEY_MOST &&
-                strlen(request->value) < PMI_VALUE_MOST;
-    if (fits && !pmi_client_may_put(client, &client->host->kvs, request->key,
-                                    request->value))
+    struct pmi_host *host = client->host;
+    const char *key = request->key, *value = request->value;
+    size_t bytes = 0;
+    bool fits = strlen(key) < PMI_KEY_MOST && strlen(value) < PMI_VALUE_MOST;
+    if (fits && !pmi_client_may_put(client, &host->kvs, key, value, &bytes))
         return answer_line(client, "cmd=put_result rc=-1 msg=too_much\n");
-    bool is_put =
-        fits && pmi_kvs_put(&client->host->kvs, request->key, request->value);
+    bool is_put = fits && pmi_kvs_put(&host->kvs, key, value);
+    if (is_put)
+        host->put_bytes = bytes;
     return answer_line(client, "cmd=put_result rc=%d msg=%s\n", is_put ? 0 : -1,
                        is_put ? "success" : "bad_key_or_value");
 }

@@ -99,11 +99,15 @@ static bool serve_put(struct pmi_client *client,
                       const struct pmi_v2_asker *asker,
                       const struct pmi_v2_request *request)
 {
+    struct pmi_host *host = client->host;
+    const char *key = request->key, *value = request->value;
+    size_t bytes = 0;
     enum pmi_v2_fault fault = check_pair(request);
     bool is_put = !fault &&
-                  pmi_client_may_put(client, &client->host->kvs, request->key,
-                                     request->value) &&
-                  pmi_kvs_put(&client->host->kvs, request->key, request->value);
+                  pmi_client_may_put(client, &host->kvs, key, value, &bytes) &&
+                  pmi_kvs_put(&host->kvs, key, value);
+    if (is_put)
+        host->put_bytes = bytes;
     return answer_put(asker, fault, is_put);
 }
 
@@ -167,11 +171,15 @@ static bool serve_node_put(struct pmi_client *client,
                            const struct pmi_v2_asker *asker,
                            const struct pmi_v2_request *request)
 {
+    struct pmi_host *host = client->host;
+    const char *key = request->key, *value = request->value;
+    size_t bytes = 0;
     enum pmi_v2_fault fault = check_pair(request);
     bool is_put = !fault &&
-                  pmi_client_may_put(client, &client->host->node, request->key,
-                                     request->value) &&
-                  pmi_v2_node_put(client->host, request->key, request->value);
+                  pmi_client_may_put(client, &host->node, key, value, &bytes) &&
+                  pmi_v2_node_put(host, key, value);
+    if (is_put)
+        host->put_bytes = bytes;
     return answer_put(asker, fault, is_put);
 }
 

@@ -133,6 +133,32 @@ START_TEST(what_a_host_puts_has_an_end)
 }
 END_TEST
 
+START_TEST(what_is_refused_takes_nothing)
+{
+    int fd = come(0), second = come_by_second(1);
+    for (int round = 0; round < 10000; round++) {
+        say(fd, "cmd=put kvsname=jd key=a%d=b value=%0400d\n", round, round);
+        ck_assert_str_eq(hear(fd),
+                         "cmd=put_result rc=-1 msg=bad_key_or_value\n");
+    }
+    say(fd, "cmd=put kvsname=jd key= value=%0400d\n", 1);
+    hear(fd);
+    say_frame(second, "cmd=info-putnodeattr;key=a=b;value=1;");
+    ck_assert_ptr_null(strstr(hear(second), "rc=0"));
+    ck_assert_uint_eq(played_pmi_host()->put_bytes, 0);
+    say(fd, "cmd=put kvsname=jd key=a value=%0400d\n", 1);
+    ck_assert_str_eq(hear(fd), "cmd=put_result rc=0 msg=success\n");
+    ck_assert_uint_eq(played_pmi_host()->put_bytes, 401 + PMI_ENTRY_COST);
+    say_frame(second, "cmd=info-putnodeattr;key=b;value=1;");
+    ck_assert_ptr_nonnull(strstr(hear(second), "rc=0"));
+    ck_assert_uint_eq(played_pmi_host()->put_bytes, 403 + 2 * PMI_ENTRY_COST);
+    say_frame(second, "cmd=kvs-put;key=cd;value=12;");
+    ck_assert_ptr_nonnull(strstr(hear(second), "rc=0"));
+    ck_assert_uint_eq(played_pmi_host()->put_bytes, 407 + 3 * PMI_ENTRY_COST);
+    close(fd), close(second);
+}
+END_TEST
+
 /* As of many programs, one after the other. */
 START_TEST(what_is_put_again_takes_no_more)
 {
@@ -317,10 +343,11 @@ START_TEST(the_errors_of_one_are_few)
     }
     ck_assert_uint_eq(played_pmi_told()->sentences, PMI_SAID_MOST);
     expect_sentence("process 0 asks for version \"7\" of PMI");
-    for (int i = 0; i < 3; i++)
-        say(fd, "cmd=abort exitcode=1\n");
+    for (int i = 1; i <= 3; i++)
+        say(fd, "cmd=abort exitcode=%d\n", i);
     ck_assert_uint_eq(played_pmi_told()->ends, 3);
-    ck_assert_uint_eq(played_pmi_told()->sentences, PMI_SAID_MOST);
+    ck_assert_uint_eq(played_pmi_told()->sentences, PMI_SAID_MOST + 1);
+    expect_sentence("process 0 called PMI_Abort with code 1");
     say(fd, "cmd=init pmi_version=2\nno frame");
     ck_assert(is_sent_away(fd)); /* why is said all the same */
     expect_sentence("process 0 spoke PMI-2 that cannot be read");
@@ -337,6 +364,7 @@ int main(void)
     tcase_add_test(tcase, who_may_not_come_has_a_sentence);
     tcase_add_test(tcase, who_does_not_read_is_sent_away);
     tcase_add_test(tcase, what_a_host_puts_has_an_end);
+    tcase_add_test(tcase, what_is_refused_takes_nothing);
     tcase_add_test(tcase, what_is_put_again_takes_no_more);
     tcase_add_test(tcase, a_process_waits_for_so_many_attributes);
     tcase_add_test(tcase, who_comes_back_is_waited_for);
