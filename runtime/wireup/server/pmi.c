@@ -99,9 +99,34 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
     drop_client(client);
 }
 
+/* ---- coming ------------------------------------------------------------- */
+
+/* It is said once. */
+static void say_crowded(size_t strangers)
+{
+    if (!pmi.is_crowded)
+        log_say(JD_LOG_ERROR,
+                "%zu connections for PMI have not said whose they are; until "
+                "some have, or go, who else comes is sent away",
+                strangers);
+    pmi.is_crowded = true;
+}
+
+static bool may_enter(void)
+{
+    size_t strangers = 0;
+    for (const struct pmi_client *client = pmi.clients; client;
+         client = client->next)
+        strangers += !client->is_known;
+    if (strangers < pmi.serving->own->n_processes + PMI_SPARE_STRANGERS)
+        return true;
+    say_crowded(strangers);
+    return false;
+}
+
 static void on_visitor(void *unused, int fd, const struct ucred *who)
 {
-    struct pmi_client *client = calloc(1, sizeof *client);
+    struct pmi_client *client = may_enter() ? calloc(1, sizeof *client) : NULL;
     (void)unused, (void)who;
     if (client)
         client->event = event_new(jd__loop_base(pmi.serving->loop), fd,

@@ -48,6 +48,7 @@ struct pmi_host {
     size_t num_gone;    /* for some seconds; they come to no barrier */
     struct pmi_process *processes; /* of the host, as the plan has them */
     bool is_exchanging; /* with other hosts */
+    bool is_crowded;    /* by strangers, which has been said */
     uint64_t barriers;  /* that were */
     size_t put_bytes;   /* of entries that its processes have put */
     /* By PMI-2: */
@@ -74,11 +75,14 @@ struct pmi_client {
 
 /* What a host's processes may put, for each of them, and what each entry costs
  * of it beside its bytes; how many errors of one client are printed, but for
- * its first PMI_Abort and the one that it is sent away with. */
+ * its first PMI_Abort and the one that it is sent away with; and how many
+ * connections that have not said whose they are may be there beside one for
+ * each process. */
 enum {
     PMI_PUT_MOST = 1 << 20,
     PMI_ENTRY_COST = 128,
     PMI_SAID_MOST = 8,
+    PMI_SPARE_STRANGERS = 64,
 };
 
 /* A client waits for each answer before that thread asks again: what the

@@ -62,6 +62,12 @@ static int come(uint8_t process)
     return fd;
 }
 
+static void leave(int fd)
+{
+    close(fd);
+    played_pmi_run();
+}
+
 static int come_by_second(uint8_t process)
 {
     int fd = come(process);
@@ -86,6 +92,32 @@ START_TEST(who_may_not_come_has_a_sentence)
     ck_assert_uint_eq(played_pmi_told()->sentences, 2);
     expect_sentence("process 7, which is not of this host; it is sent away");
     close(right), close(again), close(other);
+}
+END_TEST
+
+/* Who is known is none of them; and of many that are too many one is said. */
+START_TEST(who_says_nothing_is_one_of_few)
+{
+    enum { MOST = PLAYED_PMI_PROCESSES + PMI_SPARE_STRANGERS };
+    int known = come(0), fds[MOST];
+    for (int i = 0; i < MOST; i++)
+        fds[i] = played_pmi_connect();
+    played_pmi_run();
+    for (int i = 0; i < MOST; i++)
+        ck_assert(!is_sent_away(fds[i]));
+    for (int i = 0; i < 3; i++) {
+        int more = played_pmi_connect();
+        ck_assert(is_sent_away(more));
+        close(more);
+    }
+    ck_assert_uint_eq(played_pmi_told()->sentences, 1);
+    expect_sentence("67 connections for PMI have not said whose they are");
+    leave(fds[0]);
+    fds[0] = come(1);
+    ck_assert(!is_sent_away(fds[0]));
+    for (int i = 0; i < MOST; i++)
+        close(fds[i]);
+    close(known);
 }
 END_TEST
 
@@ -192,12 +224,6 @@ START_TEST(a_process_waits_for_so_many_attributes)
     ck_assert_ptr_null(played_pmi_host()->waits);
 }
 END_TEST
-
-static void leave(int fd)
-{
-    close(fd);
-    played_pmi_run();
-}
 
 /* As where one program comes after the other. */
 START_TEST(who_comes_back_is_waited_for)
@@ -362,6 +388,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, who_may_not_come_has_a_sentence);
+    tcase_add_test(tcase, who_says_nothing_is_one_of_few);
     tcase_add_test(tcase, who_does_not_read_is_sent_away);
     tcase_add_test(tcase, what_a_host_puts_has_an_end);
     tcase_add_test(tcase, what_is_refused_takes_nothing);
