@@ -3,9 +3,10 @@
  * fuzz_pmi.c - what processes of a host may say to its PMI: their bytes come in
  * pieces, and they go, half of them too, and do not read what they asked for.
  * Whoever the server sends away has a sentence; what it answers is what a PMI's
- * client can read; and what it keeps, and prints, has bounds. The first byte of
- * an input is how long a start may take, in seconds (it % 2), and then come
- * steps: a byte, a client, and what the step takes.
+ * client can read; what it keeps, and prints, has bounds; and what it prints
+ * has nothing that a terminal would obey. The first byte of an input is how
+ * long a start may take, in seconds (it % 2), and then come steps: a byte, a
+ * client, and what the step takes.
  */
 #include "runtime/wireup/server/pmi_v1_wire.h"
 #include "runtime/wireup/server/pmi_v2_wire.h"
@@ -97,6 +98,14 @@ static void hear(struct client *client)
 }
 
 /* ---- what has to hold --------------------------------------------------- */
+
+/* Nothing that a terminal would obey. */
+static void expect_plain(const char *text)
+{
+    for (; *text; text++)
+        FUZZ_EXPECT((unsigned char)*text >= ' ' && *text != 0x7f,
+                    "0x%02x is printed", (unsigned)*text);
+}
 
 static void expect_bounds(size_t before)
 {
@@ -245,6 +254,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (!fuzz_is_empty(&input)) {
         take_step(&input);
         expect_bounds(before);
+        expect_plain(played_pmi_told()->last);
+        expect_plain(played_pmi_told()->note);
     }
     for (int i = 0; i < FUZZ_PMI_CLIENTS; i++)
         if (clients[i].fd >= 0) {
