@@ -132,12 +132,14 @@ JD_API void jd_call_site(const void *address);
  * For those that bring it to a language whose code has no addresses: makes the
  * address that stands for a place of that text, for jd_call_site(). The same
  * text has the same address as long as the process lasts; it is to be the same
- * in all processes of the program. 123 bytes of it are kept, of 1,023 places;
- * those beyond have one address for all of them.
+ * in all processes of the program. 123 bytes of it count, and 1,023 places are
+ * kept; JD_CHECK_SITES compares those beyond as well, and sentences and records
+ * have "a line beyond those that are kept". Control characters become "?".
  *
  *     jd_call_site(jd_call_site_named("train.py:12 (step)"));
  *
- * Threads: any. Returns: the address; NULL for a text that is NULL or empty.
+ * Threads: any. Returns: the address; NULL for a text that is NULL or empty,
+ * and in a forked child.
  */
 JD_API const void *jd_call_site_named(const char *text);
 

@@ -224,21 +224,20 @@ void jd__recorder_comm_put(struct jd_ring_comm *comm)
 
 /* ---- calls -------------------------------------------------------------- */
 
-/* What others need to say the place in words. */
-static void note_site(struct jd_ring *ring, const void *address)
+/* What others need to say the place in words. Returns: where they find it. */
+static uint64_t note_site(struct jd_ring *ring, const void *address)
 {
     const struct jd_ring_module *module =
         atomic_load_explicit(&state.module, memory_order_acquire);
     uint64_t at = (uint64_t)(uintptr_t)address;
     if (module && at < module->end &&
         at >= atomic_load_explicit(&module->begin, memory_order_relaxed))
-        return;
-    if (jd__named_sites_has(at)) {
-        jd__named_sites_note(ring, at);
-        return;
-    }
+        return at;
+    if (jd__named_sites_has(at))
+        return jd__named_sites_note(ring, at);
     atomic_store_explicit(&state.module, jd__modules_note(ring, address),
                           memory_order_release);
+    return at;
 }
 
 /* Only its own thread counts: one thread at a time is in a communicator. */
@@ -256,15 +255,13 @@ static void write_call(struct jd_ring *ring, uint64_t number,
     struct jd_ring_comm *comm = call->comm;
     struct jd_ring_call written = {
         .number = number,
-        .site = (uint64_t)(uintptr_t)caller,
+        .site = caller ? note_site(ring, caller) : 0,
         .count = call->count,
         .rest = call->rest,
         .name = (uint16_t)find_name(ring, call->operation),
         .dtype = call->dtype,
         .member = -1,
     };
-    if (caller)
-        note_site(ring, caller);
     if (comm) {
         written.comm = atomic_load_explicit(&comm->id, memory_order_relaxed);
         written.member =

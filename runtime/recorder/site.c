@@ -80,12 +80,13 @@ static struct jd_site_text print_site(const char *path, uint64_t offset,
     return text;
 }
 
-/* NULL: nothing. */
+/* Of a ring, which others write: no more than it has. NULL: nothing. */
 static struct jd_site_text copy_text(const char *text)
 {
     struct jd_site_text copy = { "" };
+    const size_t most = sizeof((struct jd_ring_named_site *)0)->text - 1;
     if (text)
-        snprintf(copy.text, sizeof copy.text, "%s", text);
+        snprintf(copy.text, sizeof copy.text, "%.*s", (int)most, text);
     return copy;
 }
 
@@ -127,12 +128,13 @@ void jd__site_configure(bool is_on)
 static uint32_t digest_of(const void *address)
 {
     struct jd_ring_module module;
-    const char *named = jd__named_sites_text((uint64_t)(uintptr_t)address);
-    if (!named && !jd__modules_find(address, &module))
+    uint64_t own = (uint64_t)(uintptr_t)address;
+    if (jd__named_sites_has(own))
+        return jd__named_sites_digest(own);
+    if (!jd__modules_find(address, &module))
         return 0;
-    uint64_t offset = named ? 0 : (uint64_t)(uintptr_t)address - module.base;
-    const char *text = named ? named : base_name(module.path);
-    uint64_t digest = jd__digest(offset, text, strlen(text));
+    const char *file = base_name(module.path);
+    uint64_t digest = jd__digest(own - module.base, file, strlen(file));
     return (uint32_t)(digest ^ digest >> 32) | 1;
 }
 

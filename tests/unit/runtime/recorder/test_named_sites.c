@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_named_sites.c - places of a program whose code has no addresses. */
 #include "runtime/recorder/named_sites.h"
+#include "base/forked.h"
 #include "base/progress.h"
 #include "jd_status.h"
 #include "runtime/recorder/site.h"
 #include "runtime/recorder/waits.h"
 #include "tests/unit/unit.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct jd_ring ring = { .names = { "jd_psum" } };
 
@@ -50,19 +54,45 @@ START_TEST(a_long_text_is_cut)
 }
 END_TEST
 
-START_TEST(those_beyond_the_room_have_one_address)
+START_TEST(a_text_is_one_line_without_control_characters)
+{
+    uint64_t site =
+        site_named("a\nb\x1b[31m\x7f\xc2\x9b\xc3\x9f/\xc3\xa9.py:1");
+    ck_assert_str_eq(jd__named_sites_text(site),
+                     "a?b?[31m???\xc3\x9f/\xc3\xa9.py:1");
+}
+END_TEST
+
+/* Another thread may have held the lock when it was forked. */
+START_TEST(a_forked_child_has_none)
+{
+    site_named("train.py:1");
+    jd__forked_is_child = true;
+    ck_assert_ptr_null(jd_call_site_named("train.py:1"));
+}
+END_TEST
+
+static void fill(void)
 {
     char text[40];
-    uint64_t last = 0;
-    for (int i = 0; i < JD_RING_NAMED_SITES + 5; i++) {
+    for (int i = 0; i < JD_RING_NAMED_SITES - 1; i++) {
         snprintf(text, sizeof text, "train.py:%d", i);
-        last = site_named(text);
-        ck_assert_uint_le(last, JD_RING_NAMED_SITES);
+        ck_assert_uint_eq(site_named(text), (uint64_t)i + 1);
     }
-    ck_assert_str_eq(jd__named_sites_text(last),
-                     "a line beyond those that are kept");
-    ck_assert_str_eq(jd__named_sites_text(last - 1), "train.py:1022");
+}
+
+START_TEST(those_beyond_the_room_are_one_place_for_others)
+{
+    static const char rest[] = "a line beyond those that are kept";
+    fill();
+    uint64_t one = site_named("more.py:1"), other = site_named("more.py:2");
+    ck_assert_uint_eq(site_named("more.py:1"), one);
+    ck_assert_str_eq(jd__site_of((const void *)(uintptr_t)one).text, rest);
+    ck_assert_str_eq(jd__named_sites_text(other), rest);
     ck_assert_uint_eq(site_named("train.py:7"), 8);
+    ck_assert_uint_eq(jd__named_sites_note(&ring, other), JD_RING_NAMED_SITES);
+    ck_assert_uint_eq(jd__named_sites_note(&ring, one), JD_RING_NAMED_SITES);
+    ck_assert_str_eq(jd__site_in(&ring, JD_RING_NAMED_SITES).text, rest);
 }
 END_TEST
 
@@ -84,6 +114,18 @@ START_TEST(a_ring_has_its_own_texts)
 }
 END_TEST
 
+/* One that something was written over has no NUL. */
+START_TEST(a_text_of_a_ring_has_an_end)
+{
+    struct jd_ring_named_site *site = &ring.named_sites[4];
+    memset(site->text, 'x', sizeof site->text);
+    site->size = site[1].size = 2;
+    memset(site[1].text, 'y', sizeof site[1].text);
+    ck_assert_uint_eq(strlen(jd__site_in(&ring, 5).text), 123);
+    ck_assert_uint_eq(strlen(jd__site_in_file(&ring, 5).text), 123);
+}
+END_TEST
+
 static uint32_t compared_at(const char *text)
 {
     jd__progress_note_caller(jd_call_site_named(text));
@@ -98,6 +140,40 @@ START_TEST(what_is_compared_is_the_text)
     ck_assert_uint_ne(compared_at("train.py:13 (step)"), step);
     ck_assert_uint_eq(compared_at("train.py:12 (step)"), step);
     ck_assert_str_eq(jd__site_of_caller().text, "train.py:12 (step)");
+}
+END_TEST
+
+/* What a process says that has kept as many others before. */
+static uint32_t compared_without_room(const char *text)
+{
+    int ends[2];
+    uint32_t digest = 0;
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        fill();
+        digest = compared_at(text);
+        _exit(write(ends[1], &digest, sizeof digest) != sizeof digest);
+    }
+    close(ends[1]);
+    ck_assert_int_eq(read(ends[0], &digest, sizeof digest), sizeof digest);
+    close(ends[0]);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    return digest;
+}
+
+START_TEST(what_is_compared_is_the_same_without_room)
+{
+    char text[200] = "";
+    memset(text, 'x', sizeof text - 1);
+    jd__site_configure(true);
+    uint32_t other = compared_without_room("more.py:2");
+    uint32_t cut = compared_without_room(text);
+    ck_assert_uint_eq(compared_without_room("more.py:1"),
+                      compared_at("more.py:1"));
+    ck_assert_uint_ne(compared_at("more.py:1"), other);
+    ck_assert_uint_eq(compared_at("more.py:2"), other);
+    ck_assert_uint_eq(compared_at(text), cut);
 }
 END_TEST
 
@@ -132,10 +208,14 @@ int main(void)
     tcase_add_test(texts, a_text_has_one_address_and_is_said_there);
     tcase_add_test(texts, an_address_without_a_text_is_nothing);
     tcase_add_test(texts, a_long_text_is_cut);
-    tcase_add_test(texts, those_beyond_the_room_have_one_address);
+    tcase_add_test(texts, a_text_is_one_line_without_control_characters);
+    tcase_add_test(texts, a_forked_child_has_none);
+    tcase_add_test(texts, those_beyond_the_room_are_one_place_for_others);
     TCase *told = unit_case(suite, "told");
     tcase_add_test(told, a_ring_has_its_own_texts);
+    tcase_add_test(told, a_text_of_a_ring_has_an_end);
     tcase_add_test(told, what_is_compared_is_the_text);
+    tcase_add_test(told, what_is_compared_is_the_same_without_room);
     tcase_add_test(told, a_wait_is_told_by_the_text);
     return unit_main(suite);
 }
