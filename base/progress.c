@@ -23,9 +23,11 @@ static struct {
 _Thread_local struct jd_progress_thread jd__progress_thread
     __attribute__((tls_model("initial-exec")));
 
-void jd_call_site(const void *address)
+const void *jd_call_site(const void *address)
 {
+    const void *before = jd__progress_thread.given;
     jd__progress_thread.given = address;
+    return before;
 }
 
 void jd__progress_count_thread(void)

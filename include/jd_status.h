@@ -124,9 +124,10 @@ JD_API JD_NORETURN void jd_check_failed(jd_status status, const char *call,
  *     status = jd_barrier(shard, axes);
  *     jd_call_site(NULL);
  *
- * Threads: any; each has its own.
+ * Threads: any; each has its own. Returns: the address before, NULL for none;
+ * who gives it back may come between another call and its address.
  */
-JD_API void jd_call_site(const void *address);
+JD_API const void *jd_call_site(const void *address);
 
 /*
  * For those that bring it to a language whose code has no addresses: makes the

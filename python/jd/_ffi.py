@@ -308,7 +308,7 @@ _OTHER = {
     'jd_process_index': (c_int, ()),
     'jd_process_count': (c_int, ()),
     'jd_abort': (None, (c_int, c_char_p)),
-    'jd_call_site': (None, (c_void_p,)),
+    'jd_call_site': (c_void_p, (c_void_p,)),
     'jd_call_site_named': (c_void_p, (c_char_p,)),
     'jd_version': (c_char_p, ()),
     'jd_wtime': (c_double, ()),
@@ -415,13 +415,14 @@ def call(name: str, *args: Any) -> None:
     """Calls what returns a status, without the GIL, and raises it. It is made
     at the program's line, for libjd's sentences; nothing else is."""
     site = _sites.here(lib.jd_call_site_named)
-    if site:
-        lib.jd_call_site(site)
+    former = None  # of a call that a signal has come into
     try:
+        if site:
+            former = lib.jd_call_site(site)
         status = getattr(lib, name)(*args)
     finally:
         if site:
-            lib.jd_call_site(None)
+            lib.jd_call_site(former)
     if status != OK:
         raise errors.make_error(status, error_message())
 

@@ -14,8 +14,6 @@ from typing import Callable
 
 KEPT = 4096  # places in code; then all are looked up anew
 
-_package = os.path.dirname(os.path.abspath(__file__))
-
 # Files whose frames are not the program's; the package's join them when they
 # are first seen.
 _passed = {contextlib.contextmanager.__code__.co_filename}
@@ -66,8 +64,12 @@ def _add(frame: FrameType | None, name: Callable) -> int | None:
     return number
 
 
+# As the code has it: nothing asks for the working folder, which may be gone.
+_package = os.path.dirname(here.__code__.co_filename)
+
+
 def _is_passed(file: str) -> bool:
-    if os.path.dirname(os.path.abspath(file)) == _package:
+    if os.path.dirname(file) == _package:
         _passed.add(file)
     return file in _passed
 

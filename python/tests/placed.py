@@ -69,5 +69,19 @@ def within():
         [jd.barrier() for _ in range(1)]  # comprehension
 
 
+def between():
+    """A call that comes, as a signal's may, when another has its line and is
+    not made yet."""
+    lib = jd._ffi.lib
+    barrier = lib.jd_barrier
+
+    def interrupted(*arguments):
+        jd.kv_set('a', '1')
+        return barrier(*arguments)
+    with start():
+        lib.jd_barrier = interrupted
+        jd.barrier('data')  # outer
+
+
 if __name__ == '__main__':
     globals()[sys.argv[1]](*sys.argv[2:])

@@ -91,6 +91,24 @@ class Traces(Jobs):
                   'jd_barrier at ' + place('comprehension',
                                            function='(<listcomp>|within)'))
 
+    def test_a_call_between(self):
+        self.ends(placed([], 'between', **self.more), 0)
+        self.ends(self.traced(), 0,
+                  'jd_barrier at ' + place('outer', function='between'))
+
+    def test_in_a_folder_that_is_gone(self):
+        program = ('import jd, os, tempfile\n'
+                   'with jd.initialize(), jd.make_mesh((-1,), ("x",)):\n'
+                   '    with tempfile.TemporaryDirectory() as folder:\n'
+                   '        os.chdir(folder)\n'
+                   '    jd.barrier()\n')
+        done = subprocess.run([sys.executable, '-c', program],
+                              env=environment(**self.more), timeout=LIMIT,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              universal_newlines=True, check=False)
+        self.ends((done.returncode, done.stdout, done.stderr), 0)
+        self.ends(self.traced(), 0, 'jd_barrier at <string>:5')
+
     def test_what_has_no_file(self):
         program = ('import jd\n'
                    'with jd.initialize(), jd.make_mesh((-1,), ("x",)):\n'

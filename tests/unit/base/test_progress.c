@@ -10,6 +10,7 @@
 #include "jd_multihost.h"
 #include "jd_process.h"
 #include "jd_shard.h"
+#include "jd_status.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
@@ -40,6 +41,17 @@ START_TEST(the_last_operation_is_seen)
     expect("one", 1, false);
     jd__progress_enter("two");
     expect("two", 2, true);
+}
+END_TEST
+
+START_TEST(a_site_that_is_given_is_there_until_the_next)
+{
+    static const char outer, inner;
+    ck_assert_ptr_null(jd_call_site(&outer));
+    ck_assert_ptr_eq(jd_call_site(&inner), &outer);
+    jd__progress_note_caller(NULL);
+    ck_assert_ptr_eq(jd__progress_thread.caller, &inner);
+    ck_assert_ptr_eq(jd_call_site(NULL), &inner);
 }
 END_TEST
 
@@ -201,6 +213,7 @@ int main(void)
     TCase *words = unit_case(suite, "words");
     tcase_add_test(words, it_begins_with_nothing);
     tcase_add_test(words, the_last_operation_is_seen);
+    tcase_add_test(words, a_site_that_is_given_is_there_until_the_next);
     tcase_add_test(words, an_operation_within_another_is_not);
     tcase_add_test(words, since_is_when_it_was_first_seen_so);
     TCase *threads = unit_case(suite, "threads");
