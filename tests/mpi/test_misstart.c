@@ -238,10 +238,8 @@ static void await_launcher(const jd_peer_failure *failure, void *arg)
         pause();
 }
 
-static int abort_job(void)
+static int one_aborts(void)
 {
-    JD_CHECK(jd_initialize());
-    JD_CHECK(jd_on_peer_failure(await_launcher, NULL));
     JD_CHECK(jd_sync_global_devices("ready"));
     if (jd_process_index() == 1)
         jd_abort(7, "the disk is full");
@@ -249,17 +247,42 @@ static int abort_job(void)
         pause();
 }
 
-/* Process 1 ends early with an error: it waits for nobody in MPI_Finalize,
- * so that the launcher sees the error and ends the others. */
-static int exit_early(void)
+static int abort_job(void)
 {
     JD_CHECK(jd_initialize());
     JD_CHECK(jd_on_peer_failure(await_launcher, NULL));
+    return one_aborts();
+}
+
+/* Where no launcher ends the others. */
+static int abort_alone(void)
+{
+    JD_CHECK(jd_initialize());
+    return one_aborts();
+}
+
+/* Process 1 ends early with an error: it waits for nobody in MPI_Finalize,
+ * so that the launcher sees the error and ends the others. */
+static int one_exits(void)
+{
     JD_CHECK(jd_sync_global_devices("ready"));
     if (jd_process_index() == 1)
         exit(3);
     for (;;)
         pause();
+}
+
+static int exit_early(void)
+{
+    JD_CHECK(jd_initialize());
+    JD_CHECK(jd_on_peer_failure(await_launcher, NULL));
+    return one_exits();
+}
+
+static int exit_early_alone(void)
+{
+    JD_CHECK(jd_initialize());
+    return one_exits();
 }
 
 /* Process 1 never comes to jd_shutdown. */
@@ -307,7 +330,9 @@ int main(int argc, char **argv)
         { "stopped_later", stopped_later },
         { "check", check },
         { "abort", abort_job },
+        { "abort_alone", abort_alone },
         { "exit_early", exit_early },
+        { "exit_early_alone", exit_early_alone },
         { "never_shuts_down", never_shuts_down },
         { "never_ends", never_ends },
     };
