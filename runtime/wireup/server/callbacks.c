@@ -34,13 +34,16 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int code,
     struct jd_text written;
     FILE *out = jd__text_begin(&written);
     (void)object, (void)procs, (void)num_procs, (void)done, (void)arg;
-    if (out)
+    if (out) {
         liveness_print_process(out, serving->liveness, proc->rank);
-    char *who = jd__text_end(&written);
-    log_say(JD_LOG_ERROR, "%s called PMIx_Abort with code %d%s%s",
-            who ? who : "a process", code, text && *text ? ": " : "",
-            text ? text : "");
-    free(who);
+        fprintf(out, " called PMIx_Abort with code %d%s%s", code,
+                text && *text ? ": " : "", text ? text : "");
+    }
+    char *said = jd__text_end(&written);
+    if (said)
+        jd__text_make_plain(said, false);
+    log_say(JD_LOG_ERROR, "%s", said ? said : "a process called PMIx_Abort");
+    free(said);
     liveness_end(serving->liveness, LIVENESS_FAILED);
     return PMIX_OPERATION_SUCCEEDED;
 }

@@ -316,6 +316,9 @@ START_TEST(a_call_in_words)
                        "called at train+0x1010");
     call.site = 0x6000; /* one behind it */
     expect_text(&call, "jd_psum of 10 x F64 over axis \"x\" (call 4 there)");
+    call.site = 0x5010;
+    memset(ring.modules[1].path, 'x', sizeof ring.modules[1].path);
+    expect_text(&call, "jd_psum of 10 x F64 over axis \"x\" (call 4 there)");
     call.comm = 0;
     call.count = 0;
     expect_text(&call, "jd_psum");
