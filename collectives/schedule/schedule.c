@@ -193,9 +193,27 @@ static int open_blocks(int parties, int k)
     return parties;
 }
 
+static bool is_power(int n)
+{
+    return (n & (n - 1)) == 0;
+}
+
+/* Each of two that differ in one bit gets the half that it is in. */
+static struct jd_round halves_round(const struct jd_schedule *s, int k)
+{
+    int half = s->parties >> (k + 1), other = s->self ^ half;
+    return (struct jd_round){
+        .to = other,
+        .from = other,
+        .out = { other & ~(half - 1), half, 0 },
+        .in = { s->self & ~(half - 1), half, 0 },
+        .then = JD_THEN_FOLD_ABOVE,
+    };
+}
+
 /* The blocks from half on go to the party so far ahead, whose first ones they
  * are. */
-static struct jd_round halving_round(const struct jd_schedule *s, int k)
+static struct jd_round ahead_round(const struct jd_schedule *s, int k)
 {
     int open = open_blocks(s->parties, k), half = (open + 1) / 2;
     int ahead = modulo(s->self + half, s->parties);
@@ -206,6 +224,11 @@ static struct jd_round halving_round(const struct jd_schedule *s, int k)
         .in = { s->self, open - half, 0 },
         .then = JD_THEN_FOLD_ABOVE,
     };
+}
+
+static struct jd_round halving_round(const struct jd_schedule *s, int k)
+{
+    return is_power(s->parties) ? halves_round(s, k) : ahead_round(s, k);
 }
 
 /* The same backwards: each message goes the other way. */
@@ -309,6 +332,19 @@ struct jd_round jd__schedule_round(const struct jd_schedule *s, int k)
         return pair_round(s, k);
     default:
         return bruck_round(s, k);
+    }
+}
+
+int jd__schedule_origin(const struct jd_schedule *s)
+{
+    switch (s->kind) {
+    case JD_SCHEDULE_REDUCE_SCATTER:
+    case JD_SCHEDULE_ALL_GATHER:
+        return is_power(s->parties) ? 0 : s->self;
+    case JD_SCHEDULE_SCATTER:
+        return s->root;
+    default:
+        return 0;
     }
 }
 

@@ -18,14 +18,14 @@
  * that the other gets in its round k.
  *
  * Blocks are numbered cyclically: first, first + 1, ... modulo the number of
- * parties, so that a message is one range of a buffer that begins with the own
- * block.
+ * parties, so that a message is one range of a buffer that begins with the
+ * block of jd__schedule_origin().
  *
  * Threads: any.
- * Source: Thakur, Rabenseifner, Gropp, IJHPCA 19 (2005), for merging and
- *   trees; Traeff, arXiv:2410.14234 (2024), for reduce_scatter and all_gather
- *   of any number of parties in ceil(log2) rounds; Bruck et al., IEEE TPDS 8
- *   (1997), for short all_to_all.
+ * Source: Thakur, Rabenseifner, Gropp, IJHPCA 19 (2005), for merging, trees,
+ *   and halving among powers of two; Traeff, arXiv:2410.14234 (2024), for
+ *   reduce_scatter and all_gather of any number of parties in ceil(log2)
+ * rounds; Bruck et al., IEEE TPDS 8 (1997), for short all_to_all.
  */
 #ifndef COLLECTIVES_SCHEDULE_SCHEDULE_H
 #define COLLECTIVES_SCHEDULE_SCHEDULE_H
@@ -44,8 +44,9 @@ enum jd_schedule_kind {
      * the first's three messages come, and go, one after the other. */
     JD_SCHEDULE_MERGE_BY_FOURS,
 
-    /* Of the vector of T blocks each party gets its own, folded.
-     * ceil(log2 T) rounds, T - 1 blocks sent. */
+    /* Of the vector of T blocks each party gets its own, folded. ceil(log2 T)
+     * rounds, T - 1 blocks sent; where T is a power of two, both ways at once
+     * between those who differ in one bit. */
     JD_SCHEDULE_REDUCE_SCATTER,
 
     /* Of a block each, everybody gets all. ceil(log2 T) rounds, T - 1 blocks
@@ -100,6 +101,12 @@ struct jd_round {
 
 /* ceil(log2 n); 0 for 1. */
 int jd__schedule_log2(int n);
+
+/* The block with which a buffer of all begins in which no range wraps: the
+ * root's of SCATTER, the own of REDUCE_SCATTER and ALL_GATHER among a number of
+ * parties that is no power of two; else the first. Of BRUCK and PAIRS the
+ * caller knows. */
+int jd__schedule_origin(const struct jd_schedule *s);
 
 /* The same number for every party. */
 int jd__schedule_rounds(const struct jd_schedule *s);

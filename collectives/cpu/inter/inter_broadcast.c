@@ -84,29 +84,35 @@ static const char *data_at(const struct jd_inter_flow *flow, size_t k)
     return given_at(flow, k) + (rail.begin - piece.begin);
 }
 
+static char *out_at(const struct jd_inter_flow *flow, size_t k)
+{
+    return (char *)flow->call->out + jd__inter_own_rail(flow, k).begin;
+}
+
 /* What is sent on whole is sent from where it is, but for what was given: the
- * next but one piece lies there before it is gone; and comes to out. */
+ * next but one piece lies there before it is gone; and comes to out. What is
+ * put together is so in out, where its blocks lie there as they come. */
 static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
                        int group)
 {
-    (void)phase, (void)group;
-    if (!flow->is_absolute)
-        return NULL;
+    if (flow->num_phases == 2)
+        return phase == 1 && jd__inter_flow_origin(flow, 1) == 0
+                   ? out_at(flow, k) + jd__inter_even_begin(flow, k, group)
+                   : NULL;
     if (!is_at_source(flow))
-        return (char *)flow->call->out + jd__inter_own_rail(flow, k).begin;
+        return out_at(flow, k);
     return is_source(flow) || flow->is_seen ? (char *)data_at(flow, k) : NULL;
 }
 
-/* A tree's memory begins with the source's group's block. */
 static void load_piece(const struct jd_inter_flow *flow, size_t k)
 {
-    int group = flow->comm->inter->group;
+    int origin = jd__inter_flow_origin(flow, 0);
     size_t count = jd__inter_own_rail(flow, k).count;
-    size_t begin = flow->is_absolute ? 0 : jd__inter_even_begin(flow, k, group);
+    size_t begin = jd__inter_even_begin(flow, k, origin);
     if (!is_at_source(flow) || memory_of(flow, k, 0, 0))
         return;
     const char *data = data_at(flow, k);
-    char *memory = jd__inter_flow_at(flow, k, 0, flow->is_absolute ? 0 : group);
+    char *memory = jd__inter_flow_at(flow, k, 0, origin);
     memcpy(memory, data + begin, count - begin);
     memcpy(memory + (count - begin), data, begin);
 }
@@ -126,12 +132,10 @@ static void deliver_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     struct jd_part part = jd__inter_own_rail(flow, k);
-    char *own = (char *)flow->call->out + part.begin;
+    char *own = out_at(flow, k);
     int size = jd__inter_group_size(inter, inter->group);
-    if (!flow->is_absolute)
+    if (memory_of(flow, k, flow->num_phases - 1, 0) != own)
         jd__inter_flow_read(flow, k, own);
-    else if (own != jd__inter_flow_at(flow, k, 0, 0))
-        memcpy(own, jd__inter_flow_at(flow, k, 0, 0), part.count);
     for (int i = 0; flow->is_seen && i < size; i++)
         if (i != inter->place)
             memcpy(jd__inter_out_of(flow->comm, flow->call, i, flow->length) +
@@ -170,7 +174,6 @@ static struct broadcast make_broadcast(struct jd_comm *comm,
         .phases = { s, s },
         .widths = { 1, 1 },
         .num_phases = is_few ? 1 : 2,
-        .is_absolute = is_few,
         .length = call->count * jd_dtype_size(call->dtype),
         .unit = 1,
     };

@@ -110,13 +110,26 @@ char *jd__inter_flow_came(const struct jd_inter_flow *flow, size_t piece)
            align_up(flow->rail * flow->widths[0]);
 }
 
-/* The group whose block is the memory's first. */
-static int origin_of(const struct jd_inter_flow *flow, int phase)
+int jd__inter_flow_origin(const struct jd_inter_flow *flow, int phase)
 {
-    const struct jd_schedule *s = &flow->phases[phase];
-    if (flow->is_absolute)
-        return 0;
-    return s->kind == JD_SCHEDULE_SCATTER ? s->root : s->self;
+    return jd__schedule_origin(&flow->phases[phase]);
+}
+
+bool jd__inter_needs_load(const struct jd_inter_flow *flow)
+{
+    struct jd_round first = jd__schedule_round(&flow->phases[0], 0);
+    return flow->widths[0] != flow->unit ||
+           jd__inter_flow_origin(flow, 0) != 0 ||
+           first.in.count + first.out.count < flow->comm->num_groups;
+}
+
+bool jd__inter_lies_so(const struct jd_inter_flow *flow)
+{
+    const struct jd_comm *comm = flow->comm;
+    bool is_side_by_side = flow->piece == flow->length && !comm->inter->list;
+    return comm->size == comm->num_groups && /* groups of one */
+           jd__inter_flow_origin(flow, 0) == 0 &&
+           (comm->num_groups == 2 || is_side_by_side);
 }
 
 /* Where a group's block begins in memory, in elements; behind the last one the
@@ -124,7 +137,7 @@ static int origin_of(const struct jd_inter_flow *flow, int phase)
 static size_t offset_of(const struct jd_inter_flow *flow, size_t piece,
                         int phase, int group)
 {
-    int origin = origin_of(flow, phase);
+    int origin = jd__inter_flow_origin(flow, phase);
     size_t first = flow->ops->begin(flow, piece, origin);
     size_t begin = flow->ops->begin(flow, piece, group);
     if (group >= origin)
@@ -160,11 +173,11 @@ void jd__inter_flow_read(const struct jd_inter_flow *flow, size_t piece,
                          void *to)
 {
     int phase = flow->num_phases - 1, groups = flow->comm->num_groups;
-    int origin = origin_of(flow, phase);
+    int origin = jd__inter_flow_origin(flow, phase);
     size_t width = flow->widths[phase];
     size_t begin = flow->ops->begin(flow, piece, origin) * width;
     size_t all = flow->ops->begin(flow, piece, groups) * width;
-    const char *memory = memory_of(flow, piece, phase);
+    const char *memory = jd__inter_flow_at(flow, piece, phase, origin);
     if (all > begin)
         memcpy((char *)to + begin, memory, all - begin);
     if (begin)
@@ -205,22 +218,30 @@ static bool is_whole(const struct jd_schedule *s)
     return s->kind == JD_SCHEDULE_MERGE || s->kind == JD_SCHEDULE_BROADCAST;
 }
 
+/* Where a block is before the round: what the first folds and sends may still
+ * be the caller's. */
+static char *before_round(const struct jd_inter_flow *flow, size_t piece,
+                          const struct jd_inter_piece *state, int group)
+{
+    char *at = NULL;
+    if (state->phase == 0 && state->round == 0 && flow->ops->operand)
+        at = flow->ops->operand(flow, piece, group);
+    return at ? at : jd__inter_flow_at(flow, piece, state->phase, group);
+}
+
 static struct jd_message_end end_of(struct jd_inter_flow *flow, size_t piece,
                                     int group, const struct jd_blocks *blocks)
 {
-    int phase = state_of(flow, piece)->phase;
-    size_t all = flow->ops->begin(flow, piece, flow->comm->num_groups);
+    const struct jd_inter_piece *state = state_of(flow, piece);
+    struct jd_blocks all = { 0, flow->comm->num_groups, 0 };
     if (group < 0)
         return (struct jd_message_end){ -1, NULL, 0 };
-    if (is_whole(&flow->phases[phase]))
-        return (struct jd_message_end){
-            owner_of(flow, group), jd__inter_flow_at(flow, piece, phase, 0),
-            all * flow->widths[phase]
-        };
+    if (is_whole(&flow->phases[state->phase]))
+        blocks = &all;
     return (struct jd_message_end){
         owner_of(flow, group),
-        jd__inter_flow_at(flow, piece, phase, blocks->first),
-        count_of(flow, piece, blocks) * flow->widths[phase],
+        before_round(flow, piece, state, blocks->first),
+        count_of(flow, piece, blocks) * flow->widths[state->phase],
     };
 }
 
@@ -247,8 +268,11 @@ static void fold_came(struct jd_inter_flow *flow, size_t piece,
                       const struct jd_round *round)
 {
     size_t count = count_of(flow, piece, &round->in);
-    void *ours = jd__inter_flow_at(flow, piece, 0, round->in.first);
-    const void *ins[2] = { ours, jd__inter_flow_came(flow, piece) };
+    int first = round->in.first;
+    void *ours = jd__inter_flow_at(flow, piece, 0, first);
+    const void *ins[2] = { before_round(flow, piece, state_of(flow, piece),
+                                        first),
+                           jd__inter_flow_came(flow, piece) };
     if (round->from >= 0 && count)
         flow->fold(&(struct jd_fold){ .ins = ins,
                                       .num_ins = 2,
@@ -416,7 +440,7 @@ static void choose_piece(struct jd_inter_flow *flow, size_t most)
 {
     size_t rails = (size_t)flow->comm->inter->rails, width = flow->widths[0];
     size_t rail = jd__inter_rail_bytes(flow->comm, flow->length * width / rails,
-                                       flow->is_absolute);
+                                       is_whole(&flow->phases[0]));
     flow->piece =
         jd__numbers_smaller(most / flow->unit, rails * (rail / width));
     flow->piece = jd__numbers_smaller(flow->piece, flow->length);

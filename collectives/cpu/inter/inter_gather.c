@@ -97,12 +97,17 @@ static void take_piece(const struct jd_inter_flow *flow, size_t k)
 /* ---- what owners do -------------------------------------------------------
  */
 
-/* Of two groups of one each the memory is out itself. */
+/* Whether the memory is out itself. */
+static bool is_out(const struct jd_inter_flow *flow)
+{
+    return gather_of(flow)->rows == 1 && jd__inter_lies_so(flow);
+}
+
 static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
                        int group)
 {
     (void)phase;
-    if (!flow->is_absolute)
+    if (!is_out(flow))
         return NULL;
     int member = jd__inter_member(flow->comm->inter, group, 0);
     return (char *)flow->call->out + (size_t)member * flow->length +
@@ -149,7 +154,7 @@ static void deliver_piece(const struct jd_inter_flow *flow, size_t k)
     const struct jd_comm *comm = flow->comm;
     int size = jd__inter_group_size(comm->inter, comm->inter->group);
     size_t all = flow->length * (size_t)comm->size;
-    if (flow->is_absolute)
+    if (is_out(flow))
         return;
     for (int i = 0; i < size; i++)
         if (i == comm->inter->place || flow->is_seen)
@@ -197,7 +202,6 @@ static struct gather make_gather(struct jd_comm *comm,
                       .self = comm->inter->group } },
         .widths = { 1 },
         .num_phases = 1,
-        .is_absolute = comm->num_groups == 2 && comm->size == 2 && rows == 1,
         .length = rows * g.width,
         .unit = 1,
     };

@@ -238,6 +238,10 @@ struct jd_inter_flow_ops {
      * caller's, or NULL. */
     char *(*memory)(const struct jd_inter_flow *flow, size_t piece, int phase,
                     int group);
+    /* The same of a block that the first round folds or sends, where load
+     * leaves what it has to do to that round; no range of such blocks wraps.
+     * NULL: the memory has all. */
+    char *(*operand)(const struct jd_inter_flow *flow, size_t piece, int group);
 };
 
 #define JD_INTER_DEPTH 3 /* pieces under way */
@@ -256,7 +260,6 @@ struct jd_inter_flow {
     size_t widths[2]; /* of an element, bytes */
     int num_phases;
     jd_fold_function *fold; /* what comes to the own, in the first; or NULL */
-    bool is_absolute; /* memory is in group order: no range of blocks wraps */
 
     size_t length; /* elements of all pieces */
     size_t piece;  /* of one */
@@ -291,6 +294,18 @@ size_t jd__inter_even_begin(const struct jd_inter_flow *flow, size_t piece,
 char *jd__inter_flow_at(const struct jd_inter_flow *flow, size_t piece,
                         int phase, int group);
 char *jd__inter_flow_came(const struct jd_inter_flow *flow, size_t piece);
+
+/* The group whose block is the memory's first; 0: it lies as callers' do. */
+int jd__inter_flow_origin(const struct jd_inter_flow *flow, int phase);
+
+/* Of a fold by groups of one: whether an operand is not what the first round
+ * folds and sends, or that leaves a block as it is, which is then to be in the
+ * memory. */
+bool jd__inter_needs_load(const struct jd_inter_flow *flow);
+
+/* Of groups of one, whose buffers have a block for each: whether the blocks of
+ * each message of the first schedule lie there one behind the other. */
+bool jd__inter_lies_so(const struct jd_inter_flow *flow);
 
 /* How many bytes of a rail are moved at a time, of so many in all; is_whole:
  * messages have all of them, else half at most. */

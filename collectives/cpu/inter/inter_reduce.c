@@ -96,32 +96,49 @@ static void fold_partial(const struct jd_inter_flow *flow, size_t k,
                                                        .count = part.count });
 }
 
-/* An operand of a group of one is its partial result. */
+static bool is_loaded(const struct jd_inter_flow *flow)
+{
+    const struct jd_inter *inter = flow->comm->inter;
+    return jd__inter_group_size(inter, inter->group) > 1 ||
+           jd__inter_needs_load(flow);
+}
+
+/* In a caller's buffer. */
+static char *block_at(const struct jd_inter_flow *flow, size_t k, int group,
+                      const void *buffer)
+{
+    size_t begin = jd__inter_own_rail(flow, k).begin;
+    if (!reduction_of(flow)->exchanges)
+        begin += jd__inter_even_begin(flow, k, group);
+    return (char *)buffer + begin * flow->unit;
+}
+
+static char *operand_of(const struct jd_inter_flow *flow, size_t k, int group)
+{
+    return is_loaded(flow) ? NULL : block_at(flow, k, group, flow->call->in);
+}
+
+/* Results are gathered where they go to. */
 static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
                        int group)
 {
-    (void)group;
-    const struct jd_inter *inter = flow->comm->inter;
-    bool is_lone = jd__inter_group_size(inter, inter->group) == 1;
-    if (phase || !reduction_of(flow)->exchanges || !is_lone)
+    if (reduction_of(flow)->exchanges)
+        return operand_of(flow, k, group);
+    if (phase == 0 || jd__inter_flow_origin(flow, phase) != 0)
         return NULL;
-    return (char *)flow->call->in +
-           jd__inter_own_rail(flow, k).begin * flow->unit;
+    return block_at(flow, k, group, flow->call->out);
 }
 
 static void load_piece(const struct jd_inter_flow *flow, size_t k)
 {
     struct jd_part rail = jd__inter_own_rail(flow, k);
-    int own = flow->comm->inter->group;
-    size_t begin =
-        reduction_of(flow)->exchanges ? 0 : jd__inter_even_begin(flow, k, own);
+    int origin = jd__inter_flow_origin(flow, 0);
+    size_t begin = jd__inter_even_begin(flow, k, origin);
     struct jd_part last = { rail.begin + begin, rail.count - begin };
     struct jd_part first = { rail.begin, begin };
-    char *memory = jd__inter_flow_at(flow, k, 0, own);
-    if (memory_of(flow, k, 0, 0))
+    char *memory = jd__inter_flow_at(flow, k, 0, origin);
+    if (!is_loaded(flow))
         return;
-    if (reduction_of(flow)->exchanges)
-        memory = jd__inter_flow_at(flow, k, 0, 0);
     fold_partial(flow, k, last, memory);
     fold_partial(flow, k, first,
                  memory + last.count * reduction_of(flow)->wide);
@@ -188,7 +205,8 @@ static void deliver_piece(const struct jd_inter_flow *flow, size_t k)
     if (reduction_of(flow)->exchanges)
         return;
     int count = find_outs(flow, k);
-    jd__inter_flow_read(flow, k, inter->outs[0]);
+    if (!memory_of(flow, k, 1, 0))
+        jd__inter_flow_read(flow, k, inter->outs[0]);
     for (int i = 1; i < count; i++)
         memcpy(inter->outs[i], inter->outs[0], bytes);
 }
@@ -201,6 +219,7 @@ static const struct jd_inter_flow_ops reduce_ops = {
     .turn = turn_piece,
     .deliver = deliver_piece,
     .memory = memory_of,
+    .operand = operand_of,
 };
 
 /* ---- all of it */
@@ -227,7 +246,6 @@ static struct reduction make_reduction(struct jd_comm *comm,
         .widths = { r.wide, r.element },
         .num_phases = r.exchanges ? 1 : 2,
         .fold = jd__fold_find(dtype, sync->op, JD_FOLD_WIDE),
-        .is_absolute = r.exchanges,
         .length = call->count,
         .unit = r.element,
     };

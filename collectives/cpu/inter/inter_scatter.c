@@ -93,6 +93,17 @@ static void take_piece(const struct jd_inter_flow *flow, size_t k)
 /* ---- what owners do -------------------------------------------------------
  */
 
+static char *operand_of(const struct jd_inter_flow *flow, size_t k, int group)
+{
+    if (scatter_of(flow)->rows != 1 || !jd__inter_lies_so(flow) ||
+        jd__inter_needs_load(flow))
+        return NULL;
+    int member = jd__inter_member(flow->comm->inter, group, 0);
+    size_t begin = jd__inter_piece_part(flow, k).begin;
+    return (char *)flow->call->in +
+           ((size_t)member * flow->length + begin) * flow->unit;
+}
+
 /* How many elements of a member's block lie one after the other in all
  * operands. */
 static size_t run_of(const struct jd_inter_flow *flow, size_t begin,
@@ -141,7 +152,8 @@ static void load_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     size_t bytes = jd__inter_piece_part(flow, k).count * scatter_of(flow)->wide;
-    for (int t = 0; t < flow->comm->num_groups; t++) {
+    bool is_loaded = !operand_of(flow, k, 0);
+    for (int t = 0; t < flow->comm->num_groups && is_loaded; t++) {
         char *at = jd__inter_flow_at(flow, k, 0, t);
         int served = jd__inter_served(inter, t, inter->place);
         for (int i = 0; i < served; i++)
@@ -189,6 +201,7 @@ static const struct jd_inter_flow_ops scatter_ops = {
     .take = take_piece,
     .load = load_piece,
     .deliver = deliver_piece,
+    .operand = operand_of,
 };
 
 /* ---- all of it ------------------------------------------------------------

@@ -90,6 +90,12 @@ static bool is_merge(enum jd_schedule_kind kind)
     return kind == JD_SCHEDULE_MERGE || kind == JD_SCHEDULE_MERGE_BY_FOURS;
 }
 
+/* Of those the caller knows where blocks lie. */
+static bool is_turning(enum jd_schedule_kind kind)
+{
+    return kind == JD_SCHEDULE_PAIRS || kind == JD_SCHEDULE_BRUCK;
+}
+
 static struct jd_round round_of(int party, int k)
 {
     struct jd_schedule s = trial.schedule;
@@ -183,6 +189,12 @@ static int listed_blocks(int k, int party, const struct jd_blocks *blocks,
     int count = list_blocks(blocks, list);
     REQUIRE(count == jd__schedule_count(blocks), k, party, "%d blocks, not %d",
             count, jd__schedule_count(blocks));
+    struct jd_schedule s = trial.schedule;
+    s.self = party;
+    int at = (blocks->first - jd__schedule_origin(&s) + n) % n;
+    REQUIRE(is_turning(s.kind) || at + blocks->count <= n, k, party,
+            "blocks %d and %d more wrap in memory that begins with %d",
+            blocks->first, blocks->count - 1, jd__schedule_origin(&s));
     return count;
 }
 
