@@ -193,9 +193,9 @@ static int open_blocks(int parties, int k)
     return parties;
 }
 
-static bool is_power(int n)
+bool jd__schedule_is_power(int parties)
 {
-    return (n & (n - 1)) == 0;
+    return (parties & (parties - 1)) == 0;
 }
 
 /* Each of two that differ in one bit gets the half that it is in. */
@@ -228,7 +228,8 @@ static struct jd_round ahead_round(const struct jd_schedule *s, int k)
 
 static struct jd_round halving_round(const struct jd_schedule *s, int k)
 {
-    return is_power(s->parties) ? halves_round(s, k) : ahead_round(s, k);
+    return jd__schedule_is_power(s->parties) ? halves_round(s, k)
+                                             : ahead_round(s, k);
 }
 
 /* The same backwards: each message goes the other way. */
@@ -340,7 +341,7 @@ int jd__schedule_origin(const struct jd_schedule *s)
     switch (s->kind) {
     case JD_SCHEDULE_REDUCE_SCATTER:
     case JD_SCHEDULE_ALL_GATHER:
-        return is_power(s->parties) ? 0 : s->self;
+        return jd__schedule_is_power(s->parties) ? 0 : s->self;
     case JD_SCHEDULE_SCATTER:
         return s->root;
     default:

@@ -108,6 +108,10 @@ int jd__schedule_log2(int n);
  * caller knows. */
 int jd__schedule_origin(const struct jd_schedule *s);
 
+/* Whether a number is a power of two: then those of REDUCE_SCATTER and
+ * ALL_GATHER begin with the first block for all parties. */
+bool jd__schedule_is_power(int parties);
+
 /* The same number for every party. */
 int jd__schedule_rounds(const struct jd_schedule *s);
 

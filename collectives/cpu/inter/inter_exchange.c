@@ -198,7 +198,7 @@ jd_status jd__inter_exchange_one(const struct jd_inter_exchange *x, int from,
 bool jd__inter_is_short(const struct jd_comm *comm, size_t bytes)
 {
     return comm->size > LEAST_MEMBERS && bytes <= MOST_SHORT &&
-           comm->num_groups == comm->size;
+           jd__inter_is_lone(comm);
 }
 
 /* What is handed on, and a message each way. */

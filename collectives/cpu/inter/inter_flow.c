@@ -127,8 +127,7 @@ bool jd__inter_lies_so(const struct jd_inter_flow *flow)
 {
     const struct jd_comm *comm = flow->comm;
     bool is_side_by_side = flow->piece == flow->length && !comm->inter->list;
-    return comm->size == comm->num_groups && /* groups of one */
-           jd__inter_flow_origin(flow, 0) == 0 &&
+    return jd__inter_is_lone(comm) && jd__inter_flow_origin(flow, 0) == 0 &&
            (comm->num_groups == 2 || is_side_by_side);
 }
 

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define MOST_AT_ONCE ((size_t)2 << 30)
+
 /* Elements are bytes of what a member gives. */
 struct gather {
     struct jd_inter_flow flow;
@@ -175,7 +177,18 @@ static const struct jd_inter_flow_ops gather_ops = {
 /* ---- all of it ------------------------------------------------------------
  */
 
-/* What is given and results fit into the bounce memory. */
+/* Whether all groups' memory is out itself once a piece has all; no message is
+ * longer than 1 GiB. */
+static bool goes_at_once(const struct jd_inter_flow *flow)
+{
+    int groups = flow->comm->num_groups;
+    return jd__inter_is_lone(flow->comm) && !flow->comm->inter->list &&
+           gather_of(flow)->rows == 1 && groups > 2 &&
+           jd__schedule_is_power(groups) &&
+           flow->length <= MOST_AT_ONCE / (size_t)groups;
+}
+
+/* What is given and results fit into the bounce memory, where there are any. */
 static size_t choose_piece(const struct jd_inter_flow *flow)
 {
     const struct jd_inter *inter = flow->comm->inter;
@@ -183,7 +196,10 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
         inter, flow->comm->num_groups, 0); /* the most of all rails */
     size_t piece =
         jd__inter_rail_bytes(flow->comm, served * flow->length, false) / served;
-    piece = jd__numbers_smaller(piece, JD_INTER_BOUNCE / (2 * served + 2));
+    if (goes_at_once(flow))
+        return flow->length;
+    if (!jd__inter_is_lone(flow->comm))
+        piece = jd__numbers_smaller(piece, JD_INTER_BOUNCE / (2 * served + 2));
     piece = jd__numbers_smaller(piece, flow->length);
     return piece ? piece : 1;
 }
@@ -215,7 +231,9 @@ jd_status jd__inter_gather_long(struct jd_comm *comm,
     struct jd_inter_flow *flow = &g.flow;
     flow->piece = choose_piece(flow);
     flow->rail = rail_bytes(flow, 0);
-    flow->scratch = jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
+    if (!goes_at_once(flow))
+        flow->scratch =
+            jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
     sync->in_bytes = flow->length;
     sync->out_bytes = flow->length * (size_t)comm->size;
     jd_status status = jd__inter_flow_sync(flow, sync);

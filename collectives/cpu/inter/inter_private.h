@@ -46,6 +46,12 @@ static inline int jd__inter_group_size(const struct jd_inter *inter, int group)
     return inter->begins[group + 1] - inter->begins[group];
 }
 
+/* Whether each member is a group of its own. */
+static inline bool jd__inter_is_lone(const struct jd_comm *comm)
+{
+    return comm->size == comm->num_groups;
+}
+
 static inline int jd__inter_member(const struct jd_inter *inter, int group,
                                    int place)
 {
@@ -303,7 +309,7 @@ int jd__inter_flow_origin(const struct jd_inter_flow *flow, int phase);
  * memory. */
 bool jd__inter_needs_load(const struct jd_inter_flow *flow);
 
-/* Of groups of one, whose buffers have a block for each: whether the blocks of
+/* Of groups of one whose buffers have a block for each: whether the blocks of
  * each message of the first schedule lie there one behind the other. */
 bool jd__inter_lies_so(const struct jd_inter_flow *flow);
 

@@ -8,6 +8,10 @@
 #include "base/numbers.h"
 #include "collectives/cpu/inter/inter_private.h"
 
+/* Of groups of one, whose operands are then folded where they are; longer ones
+ * are as fast in pieces, which the caches hold. */
+#define MOST_AT_ONCE ((size_t)2 << 20)
+
 struct scatter {
     struct jd_inter_flow flow; /* elements: of a member's block */
     jd_fold_function *partial, *finish;
@@ -216,6 +220,8 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
     size_t piece = jd__inter_rail_bytes(flow->comm, all, false) /
                    (served * scatter_of(flow)->wide);
     size_t room = JD_INTER_BOUNCE / (4 * (size_t)flow->comm->size * flow->unit);
+    if (jd__inter_is_lone(flow->comm) && all <= MOST_AT_ONCE)
+        return flow->length;
     piece = jd__numbers_smaller(jd__numbers_smaller(piece, room), flow->length);
     return piece ? piece : 1;
 }
@@ -224,7 +230,8 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
  * the results. The same for all members. */
 static bool has_room(const struct jd_inter_flow *flow)
 {
-    return 4 * (size_t)flow->comm->size * flow->unit <= JD_INTER_BOUNCE;
+    return jd__inter_is_lone(flow->comm) ||
+           4 * (size_t)flow->comm->size * flow->unit <= JD_INTER_BOUNCE;
 }
 
 static jd_status fail_room(const struct jd_inter_flow *flow)
