@@ -95,18 +95,20 @@ static char *out_at(const struct jd_inter_flow *flow, size_t k)
 static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
                        int group)
 {
-    if (flow->num_phases == 2)
-        return phase == 1 && jd__inter_flow_origin(flow, 1) == 0
-                   ? out_at(flow, k) + jd__inter_even_begin(flow, k, group)
-                   : NULL;
-    if (!is_at_source(flow))
-        return out_at(flow, k);
-    return is_source(flow) || flow->is_seen ? (char *)data_at(flow, k) : NULL;
+    bool is_given = is_at_source(flow) && phase == 0;
+    size_t begin =
+        flow->num_phases == 2 ? jd__inter_even_begin(flow, k, group) : 0;
+    if (jd__inter_flow_origin(flow, k, phase) != 0)
+        return NULL;
+    if (!is_given)
+        return out_at(flow, k) + begin;
+    return is_source(flow) || flow->is_seen ? (char *)data_at(flow, k) + begin
+                                            : NULL;
 }
 
 static void load_piece(const struct jd_inter_flow *flow, size_t k)
 {
-    int origin = jd__inter_flow_origin(flow, 0);
+    int origin = jd__inter_flow_origin(flow, k, 0);
     size_t count = jd__inter_own_rail(flow, k).count;
     size_t begin = jd__inter_even_begin(flow, k, origin);
     if (!is_at_source(flow) || memory_of(flow, k, 0, 0))
@@ -123,9 +125,12 @@ static void turn_piece(const struct jd_inter_flow *flow, size_t k)
     int group = flow->comm->inter->group;
     size_t count = jd__inter_even_begin(flow, k, group + 1) -
                    jd__inter_even_begin(flow, k, group);
-    if (flow->num_phases == 2)
-        memcpy(jd__inter_flow_at(flow, k, 1, group),
-               jd__inter_flow_at(flow, k, 0, group), count);
+    if (flow->num_phases == 1)
+        return;
+    const char *from = jd__inter_flow_at(flow, k, 0, group);
+    char *to = jd__inter_flow_at(flow, k, 1, group);
+    if (to != from)
+        memcpy(to, from, count);
 }
 
 static void deliver_piece(const struct jd_inter_flow *flow, size_t k)
@@ -174,6 +179,7 @@ static struct broadcast make_broadcast(struct jd_comm *comm,
         .phases = { s, s },
         .widths = { 1, 1 },
         .num_phases = is_few ? 1 : 2,
+        .is_cut = { !is_few, !is_few },
         .length = call->count * jd_dtype_size(call->dtype),
         .unit = 1,
     };

@@ -110,25 +110,43 @@ char *jd__inter_flow_came(const struct jd_inter_flow *flow, size_t piece)
            align_up(flow->rail * flow->widths[0]);
 }
 
-int jd__inter_flow_origin(const struct jd_inter_flow *flow, int phase)
+static bool has_long_blocks(const struct jd_inter_flow *flow, size_t piece,
+                            int phase)
 {
+    size_t groups = (size_t)flow->comm->num_groups;
+    size_t all = flow->ops->begin(flow, piece, flow->comm->num_groups);
+    return all / groups * flow->widths[phase] >= JD_INTER_LEAST_CUT;
+}
+
+int jd__inter_flow_origin(const struct jd_inter_flow *flow, size_t piece,
+                          int phase)
+{
+    if (flow->is_cut[phase] && has_long_blocks(flow, piece, phase))
+        return 0;
     return jd__schedule_origin(&flow->phases[phase]);
 }
 
-bool jd__inter_needs_load(const struct jd_inter_flow *flow)
+bool jd__inter_folds_operand(const struct jd_inter_flow *flow, size_t piece)
+{
+    bool is_cut = flow->cuts_operand && has_long_blocks(flow, piece, 0);
+    return flow->widths[0] == flow->unit &&
+           (is_cut || jd__schedule_origin(&flow->phases[0]) == 0);
+}
+
+struct jd_blocks jd__inter_left_alone(const struct jd_inter_flow *flow)
 {
     struct jd_round first = jd__schedule_round(&flow->phases[0], 0);
-    return flow->widths[0] != flow->unit ||
-           jd__inter_flow_origin(flow, 0) != 0 ||
-           first.in.count + first.out.count < flow->comm->num_groups;
+    int groups = flow->comm->num_groups, folded = first.in.count;
+    return (struct jd_blocks){ (first.in.first + folded) % groups,
+                               groups - folded - first.out.count, 0 };
 }
 
 bool jd__inter_lies_so(const struct jd_inter_flow *flow)
 {
     const struct jd_comm *comm = flow->comm;
-    bool is_side_by_side = flow->piece == flow->length && !comm->inter->list;
-    return jd__inter_is_lone(comm) && jd__inter_flow_origin(flow, 0) == 0 &&
-           (comm->num_groups == 2 || is_side_by_side);
+    return jd__inter_is_lone(comm) &&
+           (comm->num_groups == 2 ||
+            (flow->piece == flow->length && !comm->inter->list));
 }
 
 /* Where a group's block begins in memory, in elements; behind the last one the
@@ -136,7 +154,7 @@ bool jd__inter_lies_so(const struct jd_inter_flow *flow)
 static size_t offset_of(const struct jd_inter_flow *flow, size_t piece,
                         int phase, int group)
 {
-    int origin = jd__inter_flow_origin(flow, phase);
+    int origin = jd__inter_flow_origin(flow, piece, phase);
     size_t first = flow->ops->begin(flow, piece, origin);
     size_t begin = flow->ops->begin(flow, piece, group);
     if (group >= origin)
@@ -172,7 +190,7 @@ void jd__inter_flow_read(const struct jd_inter_flow *flow, size_t piece,
                          void *to)
 {
     int phase = flow->num_phases - 1, groups = flow->comm->num_groups;
-    int origin = jd__inter_flow_origin(flow, phase);
+    int origin = jd__inter_flow_origin(flow, piece, phase);
     size_t width = flow->widths[phase];
     size_t begin = flow->ops->begin(flow, piece, origin) * width;
     size_t all = flow->ops->begin(flow, piece, groups) * width;
@@ -228,15 +246,34 @@ static char *before_round(const struct jd_inter_flow *flow, size_t piece,
     return at ? at : jd__inter_flow_at(flow, piece, state->phase, group);
 }
 
+static bool is_folded(const struct jd_inter_flow *flow,
+                      const struct jd_inter_piece *state)
+{
+    return flow->fold && state->phase == 0;
+}
+
+/* What is behind the last group's block, cut off where such ranges are: all
+ * owners cut alike. */
+static struct jd_blocks cut_off(const struct jd_inter_flow *flow, size_t piece,
+                                const struct jd_inter_piece *state,
+                                struct jd_blocks *blocks)
+{
+    bool is_first = state->phase == 0 && state->round == 0;
+    bool is_cut =
+        flow->is_cut[state->phase] || (is_first && flow->cuts_operand);
+    int behind = blocks->first + blocks->count - flow->comm->num_groups;
+    if (!is_cut || behind <= 0 || !has_long_blocks(flow, piece, state->phase))
+        return (struct jd_blocks){ 0, 0, 0 };
+    blocks->count -= behind;
+    return (struct jd_blocks){ 0, behind, 0 };
+}
+
 static struct jd_message_end end_of(struct jd_inter_flow *flow, size_t piece,
                                     int group, const struct jd_blocks *blocks)
 {
     const struct jd_inter_piece *state = state_of(flow, piece);
-    struct jd_blocks all = { 0, flow->comm->num_groups, 0 };
-    if (group < 0)
+    if (group < 0 || blocks->count == 0)
         return (struct jd_message_end){ -1, NULL, 0 };
-    if (is_whole(&flow->phases[state->phase]))
-        blocks = &all;
     return (struct jd_message_end){
         owner_of(flow, group),
         before_round(flow, piece, state, blocks->first),
@@ -244,40 +281,80 @@ static struct jd_message_end end_of(struct jd_inter_flow *flow, size_t piece,
     };
 }
 
-static bool is_folded(const struct jd_inter_flow *flow,
-                      const struct jd_inter_piece *state)
+/* Of a message, or of the two that it was cut into. */
+static void find_ends(struct jd_inter_flow *flow, size_t piece, int group,
+                      struct jd_blocks blocks, struct jd_message_end ends[2])
 {
-    return flow->fold && state->phase == 0;
+    const struct jd_inter_piece *state = state_of(flow, piece);
+    struct jd_blocks behind = { 0, 0, 0 };
+    if (is_whole(&flow->phases[state->phase]))
+        blocks = (struct jd_blocks){ 0, flow->comm->num_groups, 0 };
+    else
+        behind = cut_off(flow, piece, state, &blocks);
+    ends[0] = end_of(flow, piece, group, &blocks);
+    ends[1] = end_of(flow, piece, group, &behind);
 }
 
 static jd_status post_round(struct jd_inter_flow *flow, size_t piece)
 {
     struct jd_inter_piece *state = state_of(flow, piece);
     struct jd_round round = round_of(flow, state);
-    struct jd_message_end from = end_of(flow, piece, round.from, &round.in);
-    struct jd_message_end to = end_of(flow, piece, round.to, &round.out);
-    if (is_folded(flow, state))
-        from.data = jd__inter_flow_came(flow, piece);
-    return jd__pair_post(flow->comm->wire, &state->pair, from, to);
+    struct jd_message_end from[2], to[2];
+    find_ends(flow, piece, round.from, round.in, from);
+    find_ends(flow, piece, round.to, round.out, to);
+    if (is_folded(flow, state)) {
+        from[0].data = jd__inter_flow_came(flow, piece);
+        from[1].data = jd__inter_flow_came(flow, piece) + from[0].bytes;
+    }
+    state->is_cut = from[1].member >= 0 || to[1].member >= 0;
+    jd_status status =
+        jd__pair_post(flow->comm->wire, &state->pair, from[0], to[0]);
+    if (status == JD_OK && state->is_cut)
+        status =
+            jd__pair_post(flow->comm->wire, &state->behind, from[1], to[1]);
+    return status;
+}
+
+static jd_status finish_round(struct jd_inter_flow *flow,
+                              struct jd_inter_piece *state)
+{
+    jd_status status = jd__pair_finish(flow->comm->wire, &state->pair);
+    if (status == JD_OK && state->is_cut)
+        status = jd__pair_finish(flow->comm->wire, &state->behind);
+    return status;
 }
 
 /* What came is folded behind the own: an order that is nobody's, but each
  * element is folded by one member alone. */
-static void fold_came(struct jd_inter_flow *flow, size_t piece,
-                      const struct jd_round *round)
+static void fold_part(struct jd_inter_flow *flow, size_t piece,
+                      const struct jd_blocks *blocks, const char *came)
 {
-    size_t count = count_of(flow, piece, &round->in);
-    int first = round->in.first;
+    size_t count = count_of(flow, piece, blocks);
+    int first = blocks->first;
     void *ours = jd__inter_flow_at(flow, piece, 0, first);
-    const void *ins[2] = { before_round(flow, piece, state_of(flow, piece),
-                                        first),
-                           jd__inter_flow_came(flow, piece) };
-    if (round->from >= 0 && count)
+    const void *ins[2] = {
+        before_round(flow, piece, state_of(flow, piece), first), came
+    };
+    if (blocks->count && count)
         flow->fold(&(struct jd_fold){ .ins = ins,
                                       .num_ins = 2,
                                       .outs = &ours,
                                       .num_outs = 1,
                                       .count = count });
+}
+
+static void fold_came(struct jd_inter_flow *flow, size_t piece,
+                      const struct jd_round *round)
+{
+    const struct jd_inter_piece *state = state_of(flow, piece);
+    struct jd_blocks in = round->in;
+    struct jd_blocks behind = cut_off(flow, piece, state, &in);
+    const char *came = jd__inter_flow_came(flow, piece);
+    if (round->from < 0)
+        return;
+    fold_part(flow, piece, &in, came);
+    came += count_of(flow, piece, &in) * flow->widths[0];
+    fold_part(flow, piece, &behind, came);
 }
 
 /* The round is over. Returns whether the piece is. */
@@ -300,7 +377,7 @@ static jd_status advance_piece(struct jd_inter_flow *flow, size_t piece)
     struct jd_inter_piece *state = state_of(flow, piece);
     if (state->phase == flow->num_phases)
         return JD_OK;
-    jd_status status = jd__pair_finish(flow->comm->wire, &state->pair);
+    jd_status status = finish_round(flow, state);
     if (status != JD_OK)
         return status;
     if (!step_piece(flow, piece))

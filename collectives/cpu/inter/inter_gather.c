@@ -102,7 +102,8 @@ static void take_piece(const struct jd_inter_flow *flow, size_t k)
 /* Whether the memory is out itself. */
 static bool is_out(const struct jd_inter_flow *flow)
 {
-    return gather_of(flow)->rows == 1 && jd__inter_lies_so(flow);
+    return gather_of(flow)->rows == 1 && jd__inter_lies_so(flow) &&
+           jd__inter_flow_origin(flow, 0, 0) == 0;
 }
 
 static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
@@ -184,7 +185,8 @@ static bool goes_at_once(const struct jd_inter_flow *flow)
     int groups = flow->comm->num_groups;
     return jd__inter_is_lone(flow->comm) && !flow->comm->inter->list &&
            gather_of(flow)->rows == 1 && groups > 2 &&
-           jd__schedule_is_power(groups) &&
+           (jd__schedule_is_power(groups) ||
+            flow->length >= JD_INTER_LEAST_CUT) &&
            flow->length <= MOST_AT_ONCE / (size_t)groups;
 }
 
@@ -196,7 +198,7 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
         inter, flow->comm->num_groups, 0); /* the most of all rails */
     size_t piece =
         jd__inter_rail_bytes(flow->comm, served * flow->length, false) / served;
-    if (goes_at_once(flow))
+    if (flow->is_cut[0])
         return flow->length;
     if (!jd__inter_is_lone(flow->comm))
         piece = jd__numbers_smaller(piece, JD_INTER_BOUNCE / (2 * served + 2));
@@ -229,9 +231,10 @@ jd_status jd__inter_gather_long(struct jd_comm *comm,
 {
     struct gather g = make_gather(comm, sync->call, rows);
     struct jd_inter_flow *flow = &g.flow;
+    flow->is_cut[0] = goes_at_once(flow);
     flow->piece = choose_piece(flow);
     flow->rail = rail_bytes(flow, 0);
-    if (!goes_at_once(flow))
+    if (!flow->is_cut[0])
         flow->scratch =
             jd__inter_scratch(comm, sync, jd__inter_flow_scratch(flow));
     sync->in_bytes = flow->length;

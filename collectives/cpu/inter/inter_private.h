@@ -254,8 +254,9 @@ struct jd_inter_flow_ops {
 
 /* A piece under way. */
 struct jd_inter_piece {
-    struct jd_pair pair;
+    struct jd_pair pair, behind; /* of a range that wraps: its end */
     int phase, round;
+    bool is_cut;
 };
 
 struct jd_inter_flow {
@@ -266,6 +267,10 @@ struct jd_inter_flow {
     size_t widths[2]; /* of an element, bytes */
     int num_phases;
     jd_fold_function *fold; /* what comes to the own, in the first; or NULL */
+    /* Memory lies in group order where blocks are long, whatever the schedule,
+     * and a range that wraps goes as two messages; and so does what operand
+     * tells. All owners have the same. */
+    bool is_cut[2], cuts_operand;
 
     size_t length; /* elements of all pieces */
     size_t piece;  /* of one */
@@ -301,16 +306,21 @@ char *jd__inter_flow_at(const struct jd_inter_flow *flow, size_t piece,
                         int phase, int group);
 char *jd__inter_flow_came(const struct jd_inter_flow *flow, size_t piece);
 
+/* A range that wraps is cut where blocks are so long: two messages cost less
+ * then than copying what is under way. */
+#define JD_INTER_LEAST_CUT ((size_t)32 << 10)
+
 /* The group whose block is the memory's first; 0: it lies as callers' do. */
-int jd__inter_flow_origin(const struct jd_inter_flow *flow, int phase);
+int jd__inter_flow_origin(const struct jd_inter_flow *flow, size_t piece,
+                          int phase);
 
-/* Of a fold by groups of one: whether an operand is not what the first round
- * folds and sends, or that leaves a block as it is, which is then to be in the
- * memory. */
-bool jd__inter_needs_load(const struct jd_inter_flow *flow);
+/* Of a fold by groups of one: whether operand may tell where theirs are; load
+ * then has only the blocks that the first round leaves alone, one at most. */
+bool jd__inter_folds_operand(const struct jd_inter_flow *flow, size_t piece);
+struct jd_blocks jd__inter_left_alone(const struct jd_inter_flow *flow);
 
-/* Of groups of one whose buffers have a block for each: whether the blocks of
- * each message of the first schedule lie there one behind the other. */
+/* Of groups of one whose buffers have a block for each: whether each message's
+ * blocks lie there one behind the other. */
 bool jd__inter_lies_so(const struct jd_inter_flow *flow);
 
 /* How many bytes of a rail are moved at a time, of so many in all; is_whole:

@@ -96,11 +96,11 @@ static void fold_partial(const struct jd_inter_flow *flow, size_t k,
                                                        .count = part.count });
 }
 
-static bool is_loaded(const struct jd_inter_flow *flow)
+static bool is_loaded(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     return jd__inter_group_size(inter, inter->group) > 1 ||
-           jd__inter_needs_load(flow);
+           !jd__inter_folds_operand(flow, k);
 }
 
 /* In a caller's buffer. */
@@ -115,7 +115,7 @@ static char *block_at(const struct jd_inter_flow *flow, size_t k, int group,
 
 static char *operand_of(const struct jd_inter_flow *flow, size_t k, int group)
 {
-    return is_loaded(flow) ? NULL : block_at(flow, k, group, flow->call->in);
+    return is_loaded(flow, k) ? NULL : block_at(flow, k, group, flow->call->in);
 }
 
 /* Results are gathered where they go to. */
@@ -124,21 +124,34 @@ static char *memory_of(const struct jd_inter_flow *flow, size_t k, int phase,
 {
     if (reduction_of(flow)->exchanges)
         return operand_of(flow, k, group);
-    if (phase == 0 || jd__inter_flow_origin(flow, phase) != 0)
+    if (phase == 0 || jd__inter_flow_origin(flow, k, phase) != 0)
         return NULL;
     return block_at(flow, k, group, flow->call->out);
+}
+
+static void load_left_alone(const struct jd_inter_flow *flow, size_t k)
+{
+    struct jd_blocks blocks = jd__inter_left_alone(flow);
+    size_t rail = jd__inter_own_rail(flow, k).begin;
+    size_t begin = jd__inter_even_begin(flow, k, blocks.first);
+    size_t end = jd__inter_even_begin(flow, k, blocks.first + blocks.count);
+    if (blocks.count)
+        fold_partial(flow, k, (struct jd_part){ rail + begin, end - begin },
+                     jd__inter_flow_at(flow, k, 0, blocks.first));
 }
 
 static void load_piece(const struct jd_inter_flow *flow, size_t k)
 {
     struct jd_part rail = jd__inter_own_rail(flow, k);
-    int origin = jd__inter_flow_origin(flow, 0);
+    int origin = jd__inter_flow_origin(flow, k, 0);
     size_t begin = jd__inter_even_begin(flow, k, origin);
     struct jd_part last = { rail.begin + begin, rail.count - begin };
     struct jd_part first = { rail.begin, begin };
     char *memory = jd__inter_flow_at(flow, k, 0, origin);
-    if (!is_loaded(flow))
+    if (!is_loaded(flow, k)) {
+        load_left_alone(flow, k);
         return;
+    }
     fold_partial(flow, k, last, memory);
     fold_partial(flow, k, first,
                  memory + last.count * reduction_of(flow)->wide);
@@ -246,6 +259,8 @@ static struct reduction make_reduction(struct jd_comm *comm,
         .widths = { r.wide, r.element },
         .num_phases = r.exchanges ? 1 : 2,
         .fold = jd__fold_find(dtype, sync->op, JD_FOLD_WIDE),
+        .is_cut = { false, !r.exchanges },
+        .cuts_operand = jd__inter_is_lone(comm) && r.wide == r.element,
         .length = call->count,
         .unit = r.element,
     };

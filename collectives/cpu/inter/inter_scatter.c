@@ -100,7 +100,7 @@ static void take_piece(const struct jd_inter_flow *flow, size_t k)
 static char *operand_of(const struct jd_inter_flow *flow, size_t k, int group)
 {
     if (scatter_of(flow)->rows != 1 || !jd__inter_lies_so(flow) ||
-        jd__inter_needs_load(flow))
+        !jd__inter_folds_operand(flow, k))
         return NULL;
     int member = jd__inter_member(flow->comm->inter, group, 0);
     size_t begin = jd__inter_piece_part(flow, k).begin;
@@ -156,8 +156,10 @@ static void load_piece(const struct jd_inter_flow *flow, size_t k)
 {
     const struct jd_inter *inter = flow->comm->inter;
     size_t bytes = jd__inter_piece_part(flow, k).count * scatter_of(flow)->wide;
-    bool is_loaded = !operand_of(flow, k, 0);
-    for (int t = 0; t < flow->comm->num_groups && is_loaded; t++) {
+    struct jd_blocks all = { 0, flow->comm->num_groups, 0 };
+    struct jd_blocks blocks =
+        operand_of(flow, k, 0) ? jd__inter_left_alone(flow) : all;
+    for (int t = blocks.first; t < blocks.first + blocks.count; t++) {
         char *at = jd__inter_flow_at(flow, k, 0, t);
         int served = jd__inter_served(inter, t, inter->place);
         for (int i = 0; i < served; i++)
@@ -267,6 +269,7 @@ static struct scatter make_scatter(struct jd_comm *comm,
         .widths = { s.wide },
         .num_phases = 1,
         .fold = jd__fold_find(dtype, sync->op, JD_FOLD_WIDE),
+        .cuts_operand = jd__inter_is_lone(comm) && rows == 1 && wide == dtype,
         .length = sync->call->count * rows,
         .unit = jd_dtype_size(dtype),
     };
