@@ -131,6 +131,14 @@ tap_check "are named" has_lines "$work/out" \
     "skipped: build-test-"{openmpi5:\ openmpi5,mpich5:\ mpich5,impi:\ impi}" was asked for"
 run FETCHED=1 -- --full
 tap_check "MPIs that are others" ends 1 "5 passed, 3 failed, 1 skipped"
+run FETCHED=0 -- --mpis
+tap_check "those MPIs alone" ends 0 "3 passed, 0 failed, 0 skipped"
+tap_check "each built with" has_lines "$work/setups" \
+    "build-test-"{"openmpi5 openmpi5","mpich5 mpich5","impi impi"}
+run FETCHED=0 BROKEN=build-test-openmpi5 -- --mpis
+tap_check "the first of them is not built" ends 1 "2 passed, 1 failed"
+run FETCHED=77 -- --mpis
+tap_check "none of them can be fetched" ends 1 "0 passed, 0 failed, 3 skipped"
 run -- --nonsense
 tap_check "an option that is not there" test "$status" -eq 2
 
