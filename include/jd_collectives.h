@@ -29,9 +29,10 @@
  * Blocks:     until in may be written and out may be read; at most
  *             collective_timeout, then DEADLINE_EXCEEDED says whom it waited
  *             for. After a failure the buffers are undefined, MPI may still
- *             touch them, and each later call among the same devices is
- *             ABORTED with what failed first: the job should end. Where members
- *             share no memory, one that comes after the others gave up gets
+ *             read and write them, so they are to stay as they are, and each
+ *             later call among the same devices is ABORTED with what failed
+ *             first: the job should end. Where members share no memory, one
+ *             that comes after the others gave up, and left theirs alone, gets
  *             JD_OK, and the right result, where all that it needs had been
  *             sent to it; its next call waits and fails by itself. The first
  *             collective along some axes is where its members meet for the

@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-#define MOST_AT_ONCE ((size_t)2 << 30)
+/* Half of it goes in the last round, which is to be over long before a
+ * deadline. */
+#define MOST_AT_ONCE ((size_t)256 << 20)
 
 /* Elements are bytes of what a member gives. */
 struct gather {
@@ -178,8 +180,7 @@ static const struct jd_inter_flow_ops gather_ops = {
 /* ---- all of it ------------------------------------------------------------
  */
 
-/* Whether all groups' memory is out itself once a piece has all; no message is
- * longer than 1 GiB. */
+/* Whether all groups' memory is out itself once a piece has all. */
 static bool goes_at_once(const struct jd_inter_flow *flow)
 {
     int groups = flow->comm->num_groups;
@@ -198,10 +199,10 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
         inter, flow->comm->num_groups, 0); /* the most of all rails */
     size_t piece =
         jd__inter_rail_bytes(flow->comm, served * flow->length, false) / served;
-    if (flow->is_cut[0])
-        return flow->length;
     if (!jd__inter_is_lone(flow->comm))
         piece = jd__numbers_smaller(piece, JD_INTER_BOUNCE / (2 * served + 2));
+    if (flow->is_cut[0])
+        piece = flow->length;
     piece = jd__numbers_smaller(piece, flow->length);
     return piece ? piece : 1;
 }

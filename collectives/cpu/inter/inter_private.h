@@ -216,9 +216,9 @@ jd_status jd__inter_exchange_short(const struct jd_inter_exchange *x,
 /*
  * A long collective, cut into pieces that the owners of rails move between
  * hosts, several under way at a time. What is moved of a piece is a block for
- * each group, in memory of the flow that begins with the own group's (or with
- * the source's, where a tree begins there), in up to two schedules one after
- * the other.
+ * each group, in up to two schedules one after the other; in callers' buffers
+ * where blocks lie there as messages want them, else in memory of the flow that
+ * begins with the block of jd__inter_flow_origin().
  *
  * Where all members' buffers can be seen by their groups, owners read and write
  * them directly, and there is one step at the end. Otherwise everything goes
@@ -235,8 +235,9 @@ struct jd_inter_flow_ops {
      * memory; and what it gets of them. NULL: nothing. */
     void (*give)(const struct jd_inter_flow *flow, size_t piece);
     void (*take)(const struct jd_inter_flow *flow, size_t piece);
-    /* An owner: fills the first schedule's memory; folds or copies from it into
-     * the second's, where there are two; hands over the result. */
+    /* An owner: fills the first schedule's memory (but for what operand tells);
+     * folds or copies from it into the second's, where there are two; hands
+     * over the result. */
     void (*load)(const struct jd_inter_flow *flow, size_t piece);
     void (*turn)(const struct jd_inter_flow *flow, size_t piece);
     void (*deliver)(const struct jd_inter_flow *flow, size_t piece);
@@ -245,8 +246,8 @@ struct jd_inter_flow_ops {
     char *(*memory)(const struct jd_inter_flow *flow, size_t piece, int phase,
                     int group);
     /* The same of a block that the first round folds or sends, where load
-     * leaves what it has to do to that round; no range of such blocks wraps.
-     * NULL: the memory has all. */
+     * leaves that to it; blocks lie in group order. NULL: the memory has all.
+     */
     char *(*operand)(const struct jd_inter_flow *flow, size_t piece, int group);
 };
 

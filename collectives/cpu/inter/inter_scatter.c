@@ -222,9 +222,9 @@ static size_t choose_piece(const struct jd_inter_flow *flow)
     size_t piece = jd__inter_rail_bytes(flow->comm, all, false) /
                    (served * scatter_of(flow)->wide);
     size_t room = JD_INTER_BOUNCE / (4 * (size_t)flow->comm->size * flow->unit);
-    if (jd__inter_is_lone(flow->comm) && all <= MOST_AT_ONCE)
-        return flow->length;
-    piece = jd__numbers_smaller(jd__numbers_smaller(piece, room), flow->length);
+    bool is_at_once = jd__inter_is_lone(flow->comm) && all <= MOST_AT_ONCE;
+    piece = is_at_once ? flow->length : jd__numbers_smaller(piece, room);
+    piece = jd__numbers_smaller(piece, flow->length);
     return piece ? piece : 1;
 }
 
