@@ -17,8 +17,8 @@ shift
 calls=("$@")
 ((${#calls[@]} > 0)) || calls=(barrier psum psum-long scatter-long gather-long
     broadcast-long all-to-all-short all-to-all ragged permute)
-# What all begin with differs in a crowd, and nothing else.
-crowded_calls=(barrier psum psum-long)
+# What all begin with differs in a crowd, and how a long broadcast goes.
+crowded_calls=(barrier psum psum-long broadcast-long)
 limit=$((60 * ${TEST_TIME_FACTOR:-1}))
 most=40 # messages of a call; the last that there is ends the search
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * inter_broadcast.c - long broadcasts between groups: each rail brings one part
- * of the data. Among few groups the source's owner sends it on whole; among
- * more it is cut into a block for each group (scatter), and all owners put the
- * blocks together (all_gather).
+ * of the data. Among few groups, and among more that wait for each other's
+ * processors (what counts is then how much is copied, and how often), the
+ * source's owner sends it on whole; among others it is cut into a block for
+ * each group (scatter), and all owners put the blocks together (all_gather).
  */
 #include "collectives/cpu/inter/inter_private.h"
 
@@ -167,7 +168,7 @@ static struct broadcast make_broadcast(struct jd_comm *comm,
                                        const struct jd_collective *call,
                                        int source)
 {
-    bool is_few = comm->num_groups <= FEW_GROUPS;
+    bool is_whole = comm->num_groups <= FEW_GROUPS || jd__inter_is_crowd(comm);
     struct jd_schedule s = { .parties = comm->num_groups,
                              .self = comm->inter->group,
                              .root = comm->groups[source] };
@@ -178,13 +179,13 @@ static struct broadcast make_broadcast(struct jd_comm *comm,
         .ops = &broadcast_ops,
         .phases = { s, s },
         .widths = { 1, 1 },
-        .num_phases = is_few ? 1 : 2,
-        .is_cut = { !is_few, !is_few },
+        .num_phases = is_whole ? 1 : 2,
+        .is_cut = { !is_whole, !is_whole },
         .length = call->count * jd_dtype_size(call->dtype),
         .unit = 1,
     };
     b.flow.phases[0].kind =
-        is_few ? JD_SCHEDULE_BROADCAST : JD_SCHEDULE_SCATTER;
+        is_whole ? JD_SCHEDULE_BROADCAST : JD_SCHEDULE_SCATTER;
     b.flow.phases[1].kind = JD_SCHEDULE_ALL_GATHER;
     return b;
 }

@@ -52,6 +52,13 @@ static inline bool jd__inter_is_lone(const struct jd_comm *comm)
     return comm->size == comm->num_groups;
 }
 
+/* Whether leaders wait for each other's processors; the same for all members.
+ */
+static inline bool jd__inter_is_crowd(const struct jd_comm *comm)
+{
+    return comm->inter->merge == JD_SCHEDULE_MERGE_BY_FOURS;
+}
+
 static inline int jd__inter_member(const struct jd_inter *inter, int group,
                                    int place)
 {

@@ -60,8 +60,7 @@ static bool are_two_apart(const struct jd_comm *comm)
  * in half the messages. From 256 KiB on it would be slower. */
 static bool are_lone_in_crowd(const struct jd_comm *comm)
 {
-    return jd__inter_is_lone(comm) &&
-           comm->inter->merge == JD_SCHEDULE_MERGE_BY_FOURS;
+    return jd__inter_is_lone(comm) && jd__inter_is_crowd(comm);
 }
 
 static size_t message_size(const struct jd_comm *comm)
