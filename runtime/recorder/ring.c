@@ -218,8 +218,7 @@ const struct jd_ring_module *jd__ring_find_module(const struct jd_ring *ring,
     for (int i = 0; i < JD_RING_MODULES; i++) {
         const struct jd_ring_module *module = &ring->modules[i];
         uint64_t begin = load_word(&module->begin);
-        bool ends = memchr(module->path, '\0', sizeof module->path) != NULL;
-        if (begin && begin <= address && address < module->end && ends)
+        if (begin && begin <= address && address < module->end)
             return module;
     }
     return NULL;

@@ -172,11 +172,21 @@ uint32_t jd__site_compared(void)
 
 /* ---- of another process -------------------------------------------------- */
 
+/* One whose path ends: a ring may be a file, and that anybody's. */
+static const struct jd_ring_module *
+find_whole_module(const struct jd_ring *ring, uint64_t address)
+{
+    const struct jd_ring_module *module = jd__ring_find_module(ring, address);
+    bool ends =
+        module && memchr(module->path, '\0', sizeof module->path) != NULL;
+    return ends ? module : NULL;
+}
+
 struct jd_site_text jd__site_in(const struct jd_ring *ring, uint64_t address)
 {
     if (jd__named_sites_has(address))
         return copy_text(jd__named_sites_text_in(ring, address));
-    const struct jd_ring_module *module = jd__ring_find_module(ring, address);
+    const struct jd_ring_module *module = find_whole_module(ring, address);
     uint64_t base;
     if (!module || !jd__modules_find_path(module->path, &base))
         return jd__site_in_file(ring, address);
@@ -189,7 +199,7 @@ struct jd_site_text jd__site_in_file(const struct jd_ring *ring,
 {
     if (jd__named_sites_has(address))
         return copy_text(jd__named_sites_text_in(ring, address));
-    const struct jd_ring_module *module = jd__ring_find_module(ring, address);
+    const struct jd_ring_module *module = find_whole_module(ring, address);
     return module ? print_site(module->path, address - module->base, 0)
                   : (struct jd_site_text){ "" };
 }
