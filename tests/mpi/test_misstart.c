@@ -8,6 +8,7 @@
 #include "jd_mpi.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 static int launcher_rank(void)
@@ -238,51 +239,49 @@ static void await_launcher(const jd_peer_failure *failure, void *arg)
         pause();
 }
 
-static int one_aborts(void)
+/* Process 1 ends by `end`; is_served: where a launcher ends the others. */
+static int one_ends(void (*end)(void), bool is_served)
 {
+    JD_CHECK(jd_initialize());
+    if (is_served)
+        JD_CHECK(jd_on_peer_failure(await_launcher, NULL));
     JD_CHECK(jd_sync_global_devices("ready"));
     if (jd_process_index() == 1)
-        jd_abort(7, "the disk is full");
+        end();
     for (;;)
         pause();
+}
+
+static void end_by_abort(void)
+{
+    jd_abort(7, "the disk is full");
+}
+
+/* With an error: it waits for nobody in MPI_Finalize, so that the launcher sees
+ * the error and ends the others. */
+static void end_by_exit(void)
+{
+    exit(3);
 }
 
 static int abort_job(void)
 {
-    JD_CHECK(jd_initialize());
-    JD_CHECK(jd_on_peer_failure(await_launcher, NULL));
-    return one_aborts();
+    return one_ends(end_by_abort, true);
 }
 
-/* Where no launcher ends the others. */
 static int abort_alone(void)
 {
-    JD_CHECK(jd_initialize());
-    return one_aborts();
-}
-
-/* Process 1 ends early with an error: it waits for nobody in MPI_Finalize,
- * so that the launcher sees the error and ends the others. */
-static int one_exits(void)
-{
-    JD_CHECK(jd_sync_global_devices("ready"));
-    if (jd_process_index() == 1)
-        exit(3);
-    for (;;)
-        pause();
+    return one_ends(end_by_abort, false);
 }
 
 static int exit_early(void)
 {
-    JD_CHECK(jd_initialize());
-    JD_CHECK(jd_on_peer_failure(await_launcher, NULL));
-    return one_exits();
+    return one_ends(end_by_exit, true);
 }
 
 static int exit_early_alone(void)
 {
-    JD_CHECK(jd_initialize());
-    return one_exits();
+    return one_ends(end_by_exit, false);
 }
 
 /* Process 1 never comes to jd_shutdown. */
