@@ -28,15 +28,9 @@ void jd__fold_fence(void)
 
 jd_dtype jd__fold_wide(jd_dtype dtype)
 {
-    switch (dtype) {
-    case JD_F16:
-    case JD_BF16:
-    case JD_F8E5M2:
-    case JD_F8E4M3FN:
-        return JD_F32;
-    default:
-        return dtype;
-    }
+    bool is_narrow = dtype == JD_F16 || dtype == JD_BF16 ||
+                     dtype == JD_F8E5M2 || dtype == JD_F8E4M3FN;
+    return is_narrow ? JD_F32 : dtype;
 }
 
 /* What is done to each block, and in which element sizes. A fold of one vector
@@ -181,12 +175,37 @@ static void fold_blocks(const struct jd_fold *fold,
         jd__fold_fence();
 }
 
-/* Two ins and one out in one loop is the case of every second fold. */
+/* One in, of the type that is wanted, undivided, to one out: several outs are
+ * written while a block is near. */
+static bool is_copy(const struct jd_fold *fold, jd_dtype dtype,
+                    enum jd_reduce op, enum jd_fold_form form)
+{
+    bool is_as_wanted = form == JD_FOLD_WHOLE || form == JD_FOLD_WIDE ||
+                        jd__fold_wide(dtype) == dtype;
+    bool divides = op == JD_REDUCE_MEAN &&
+                   (form == JD_FOLD_WHOLE || form == JD_FOLD_FINISH);
+    return fold->num_ins == 1 && fold->num_outs == 1 && !fold->streams &&
+           is_as_wanted && !divides;
+}
+
+static void copy_in(const struct jd_fold *fold, jd_dtype dtype,
+                    enum jd_fold_form form)
+{
+    jd_dtype moved = form == JD_FOLD_WIDE ? jd__fold_wide(dtype) : dtype;
+    if (fold->outs[0] != fold->ins[0])
+        memcpy(fold->outs[0], fold->ins[0], fold->count * jd_dtype_size(moved));
+}
+
+/* One in, or two ins and one out in one loop, are the cases of most folds. */
 static __attribute__((noinline)) void fold_by_plan(const struct jd_fold *fold,
                                                    jd_dtype dtype,
                                                    enum jd_reduce op,
                                                    enum jd_fold_form form)
 {
+    if (is_copy(fold, dtype, op, form)) {
+        copy_in(fold, dtype, form);
+        return;
+    }
     struct fold_plan plan = make_plan(dtype, op, form, fold->num_ins);
     bool plain = !plan.widen && !plan.divide && !plan.narrow;
     if (plain && fold->num_ins == 2 && fold->num_outs == 1 && !fold->streams)

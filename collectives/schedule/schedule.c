@@ -6,19 +6,13 @@ static const struct jd_round idle = { .to = -1, .from = -1 };
 
 int jd__schedule_log2(int n)
 {
-    int log = 0;
-    while (log < 31 && (1u << log) < (unsigned)n)
-        log++;
-    return log;
+    return n > 1 ? 32 - __builtin_clz((unsigned)n - 1) : 0;
 }
 
 /* The highest power of two that is no more than n. */
 static int power_below(int n)
 {
-    int power = 1;
-    while (power <= n / 2)
-        power *= 2;
-    return power;
+    return n > 1 ? 1 << (31 - __builtin_clz((unsigned)n)) : 1;
 }
 
 static int modulo(int i, int n)

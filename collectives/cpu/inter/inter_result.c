@@ -166,9 +166,9 @@ static bool add_like_vote(struct jd_inter_result *result,
 static void add_votes(struct jd_inter_result *result,
                       const struct jd_vote *added)
 {
-    struct votes votes = { .count = 0 };
     if (add_like_vote(result, added))
         return;
+    struct votes votes = { .count = 0 };
     for (int i = 0; i < 2; i++)
         if (result->votes[i].member >= 0)
             put_vote(&votes, &result->votes[i]);
@@ -200,11 +200,11 @@ static void begin_votes(struct jd_inter_result *result,
 void jd__inter_result_add(struct jd_inter_result *result,
                           const struct jd_signature *said, int member)
 {
-    const struct jd_vote votes[2] = { { *said, member, 1 }, { .member = -1 } };
     if (result->votes[0].member < 0)
         begin_votes(result, said, member);
     else
-        add_votes(result, votes);
+        add_votes(result, (struct jd_vote[2]){ { *said, member, 1 },
+                                               { .member = -1 } });
     add_failure(result, said->status == JD_OK ? -1 : member, said->status);
 }
 
