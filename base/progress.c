@@ -3,6 +3,7 @@
 #include "base/progress.h"
 #include "base/clock.h"
 #include "base/last_thread.h"
+#include "base/standing.h"
 #include "jd_status.h"
 
 #include <stdatomic.h>
@@ -17,7 +18,6 @@ static struct {
     _Atomic(const char *) operation;
     atomic_uint_fast64_t entered;
     atomic_uint_fast64_t left;
-    atomic_uint threads; /* that have ever entered */
 } state;
 
 _Thread_local struct jd_progress_thread jd__progress_thread
@@ -30,20 +30,12 @@ const void *jd_call_site(const void *address)
     return before;
 }
 
-void jd__progress_count_thread(void)
-{
-    if (jd__progress_thread.is_counted)
-        return;
-    jd__progress_thread.is_counted = true;
-    atomic_fetch_add_explicit(&state.threads, 1, memory_order_relaxed);
-}
-
 uint64_t jd__progress_enter(const char *operation)
 {
     if (jd__progress_thread.depth++ > 0)
         return 0;
-    if (!jd__progress_thread.is_counted)
-        jd__progress_count_thread();
+    if (!jd__standing_thread.is_counted)
+        jd__standing_count_thread();
     jd__last_thread_note();
     atomic_store_explicit(&state.operation, operation, memory_order_relaxed);
     return 1 +
@@ -55,14 +47,10 @@ bool jd__progress_leave(void)
     struct jd_progress_thread *thread = &jd__progress_thread;
     if (thread->depth == 0 || --thread->depth > 0)
         return false;
+    if (jd__standing_thread.place)
+        jd__standing_end();
     atomic_fetch_add_explicit(&state.left, 1, memory_order_release);
     return true;
-}
-
-bool jd__progress_is_only_thread(void)
-{
-    return atomic_load_explicit(&state.threads, memory_order_relaxed) ==
-           (jd__progress_thread.is_counted ? 1 : 0);
 }
 
 /* What left is read first: an operation that is entered and left meanwhile

@@ -29,7 +29,6 @@ struct jd_progress {
 /* Of one thread. */
 struct jd_progress_thread {
     int depth;          /* operations that it is in, one within another */
-    bool is_counted;    /* among the threads that have ever entered */
     const void *caller; /* where the program calls jd; NULL: not noted */
     const void *given;  /* jd_call_site(): stands for the next; or NULL */
 };
@@ -47,18 +46,11 @@ static inline void jd__progress_note_caller(const void *caller)
             jd__progress_thread.given ? jd__progress_thread.given : caller;
 }
 
-/* The calling thread is one of those that enter operations. */
-void jd__progress_count_thread(void);
-
 /* operation is a text that stays for ever. Returns the operation's number in
  * the process, from 1; 0 within another. */
 uint64_t jd__progress_enter(const char *operation);
 /* True where it was no operation within another. */
 bool jd__progress_leave(void);
-
-/* No other thread than the calling one has entered an operation so far: while
- * it waits, this process does nothing that others wait for. */
-bool jd__progress_is_only_thread(void);
 
 /* What it is now. since is as exact as the samples are frequent. One thread
  * at a time. */

@@ -5,6 +5,7 @@
  */
 #include "base/clock.h"
 #include "base/ranges.h"
+#include "base/standing.h"
 #include "base/text.h"
 #include "collectives/cpu/local_rendezvous.h"
 
@@ -199,20 +200,30 @@ static bool is_lowest(const struct jd_rendezvous *party)
 
 /* What ends the wait of one for whom nobody speaks yet. */
 static jd_status look_around(const struct jd_rendezvous *party, double waited,
-                             double *next_notice)
+                             struct jd_wait_state *state)
 {
     const struct jd_wait *wait = party->wait;
     jd_status status = jd__wait_check(wait);
+    bool is_notice = state->next_notice >= 0 && waited >= state->next_notice;
     if (status != JD_OK)
         return status;
     if (wait->timeout >= 0 && waited >= wait->timeout)
         return jd__wait_fail_deadline(wait, describe_wait(party, waited));
-    if (*next_notice >= 0 && waited >= *next_notice) {
+    jd__wait_tell_own(wait, state, waited, is_notice);
+    if (is_notice) {
         if (is_lowest(party))
             jd__wait_warn(wait, describe_wait(party, waited));
-        *next_notice *= 2;
+        state->next_notice *= 2;
     }
     return JD_OK;
+}
+
+/* From now on it waits for a thread of this process alone. */
+static void rest_while_spoken_for(bool *ret_rests)
+{
+    jd__standing_end();
+    jd__standing_rest();
+    *ret_rests = true;
 }
 
 /* Lets go of the lock for a moment, and of MPI's progress never for longer. */
@@ -230,16 +241,22 @@ static void doze_and_progress(const struct jd_rendezvous *party)
 /* Until somebody has spoken for it; before that, as long as it may wait. */
 static jd_status wait_for_others(struct jd_rendezvous *party)
 {
-    double begin = jd__clock_now(), next_notice = party->wait->notice;
+    double begin = jd__clock_now();
+    struct jd_wait_state state = jd__wait_start(party->wait);
     jd_status status = JD_OK;
+    bool rests = false;
     while (party->state != JD_RENDEZVOUS_DONE) {
         if (party->state == JD_RENDEZVOUS_WAITING)
-            status = look_around(party, jd__clock_now() - begin, &next_notice);
+            status = look_around(party, jd__clock_now() - begin, &state);
+        else if (!rests)
+            rest_while_spoken_for(&rests);
         if (status == JD_OK)
             doze_and_progress(party);
         else
             end_all(party, status);
     }
+    if (rests)
+        jd__standing_go_on();
     if (party->status != JD_OK)
         jd_fail(party->status, "%s",
                 party->sentence ? party->sentence : party->wait->operation);

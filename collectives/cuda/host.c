@@ -163,6 +163,12 @@ jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
     return host->wait_look(wait, state, find_missing, arg, count);
 }
 
+void jd__wait_tell_own(const struct jd_wait *wait, struct jd_wait_state *state,
+                       double waited, bool is_notice)
+{
+    host->wait_tell_own(wait, state, waited, is_notice);
+}
+
 void jd__wait_warn(const struct jd_wait *wait, char *text)
 {
     host->wait_warn(wait, text);

@@ -158,7 +158,8 @@ struct coming {
     const struct jd_comm *comm;
     const struct jd_collective *call;
     uint64_t times;
-    double begin, next_notice; /* seconds; the first on the clock */
+    double begin; /* on the clock */
+    struct jd_wait_state state;
 };
 
 static bool is_missing(const struct coming *c, int place)
@@ -229,9 +230,12 @@ static jd_status look_around(struct coming *c, const struct jd_wait *wait)
         return fail_left(c);
     if (wait->timeout >= 0 && waited >= wait->timeout)
         return jd__wait_fail_deadline(wait, describe_wait(c, wait, waited));
-    if (c->next_notice >= 0 && waited >= c->next_notice) {
+    bool is_notice =
+        c->state.next_notice >= 0 && waited >= c->state.next_notice;
+    jd__wait_tell_own(wait, &c->state, waited, is_notice);
+    if (is_notice) {
         jd__wait_warn(wait, describe_wait(c, wait, waited));
-        c->next_notice *= 2;
+        c->state.next_notice *= 2;
     }
     jd__host_make_progress(c->comm->runtime);
     return JD_OK;
@@ -245,7 +249,7 @@ static jd_status wait_for_all(struct coming *c)
     jd_status status = JD_OK;
     wait.is_cancelled = c->comm->is_aborted;
     c->begin = jd__clock_now();
-    c->next_notice = wait.notice;
+    c->state = jd__wait_start(&wait);
     while (status == JD_OK && !have_all_come(c)) {
         if (!jd__cuda_pause_is_short(&pace))
             status = look_around(c, &wait);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shard_map.c - one function, run for every local device of a mesh. */
 #include "collectives/mesh/shard.h"
+#include "base/standing.h"
 #include "collectives/mesh/cores.h"
 #include "jd_coordination.h"
 #include "runtime/coordination/failure/failure_exit.h"
@@ -82,6 +83,7 @@ static void *run_body(void *arg)
 {
     struct body_run *run = arg;
     char *before = jd__message_take(); /* not the body's, on its own thread */
+    jd__standing_count_thread();       /* it may do what others wait for */
     jd__runtime_enter_body();
     jd_status status = run->body(run->shard, run->arg);
     jd__runtime_leave_body();
@@ -108,8 +110,11 @@ static void run_all(struct jd_mesh *mesh, struct body_run *runs)
                  started, mesh->num_shards, strerror(error));
         end_bodies(mesh, JD_RESOURCE_EXHAUSTED, sentence);
     }
+    jd__standing_know_all();
+    jd__standing_rest();
     for (int i = 0; i < started; i++)
         pthread_join(runs[i].thread, NULL);
+    jd__standing_go_on();
 }
 
 static jd_status run_on_threads(struct jd_mesh *mesh,

@@ -3,6 +3,7 @@
 #include "collectives/mesh/started.h"
 #include "base/forked.h"
 #include "base/progress.h"
+#include "base/standing.h"
 #include "collectives/mesh/shard.h"
 #include "runtime/mpi/lock.h"
 
@@ -249,7 +250,7 @@ static jd_request *make_request(const char *operation,
  * of the program makes calls: this one does. */
 static bool enqueue_request(jd_shard *shard, jd_request *request)
 {
-    jd__progress_count_thread();
+    jd__standing_count_thread();
     pthread_mutex_lock(&table.lock);
     jd_shard *twin = atomic_load(&shard->twin);
     if (!twin)

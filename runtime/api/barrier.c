@@ -3,6 +3,7 @@
 #include "runtime/api/barrier.h"
 #include "base/digest.h"
 #include "base/key_text.h"
+#include "base/standing.h"
 #include "jd_coordination.h"
 #include "runtime/coordination/client/call.h"
 #include "runtime/coordination/client/client.h"
@@ -115,7 +116,7 @@ static jd_status arrive_at_barrier(const struct jd_runtime *runtime,
         .rest = jd__digest(0, detail, strlen(detail)),
     });
     /* A timeout of the program's own may be part of its plan. */
-    body->is_alone = timeout == 0 && jd__progress_is_only_thread();
+    body->is_alone = timeout == 0 && jd__standing_is_only_thread();
     jd__call_init(&call, JD__MESSAGE__BODY_ARRIVE, body);
     jd_status status =
         jd__client_call(jd__session_client(runtime->session), &call);

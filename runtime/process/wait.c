@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/proc.h"
-#include "base/progress.h"
 #include "base/ranges.h"
+#include "base/standing.h"
 #include "runtime/coordination/failure/failure_exit.h"
 #include "runtime/coordination/failure/failure_report.h"
 #include "runtime/mpi/lock.h"
@@ -303,11 +303,30 @@ static bool is_far(const struct jd_wait *wait, const struct wait_search *search,
     return false;
 }
 
-/* While it lasts, this process does nothing that another waits for. */
-static bool is_alone(const struct jd_wait *wait)
+/* While it lasts, and others' waits, this process does nothing that another
+ * waits for. A thread that has not called jd yet may do so for a device, unless
+ * there will be none, or as many wait as there are devices. */
+static bool is_alone(const struct jd_wait *wait,
+                     const struct jd_standing *others)
 {
-    return wait->topology->processes[wait->self].num_devices == 1 &&
-           jd__progress_is_only_thread() && !wait->is_moving;
+    int devices = wait->topology->processes[wait->self].num_devices;
+    return others->is_whole && !wait->is_moving &&
+           (devices == 1 || others->knows_all || others->count + 1 >= devices);
+}
+
+/* One whose data move does not stand. */
+static void stand_in(const struct jd_wait *wait, uint64_t number,
+                     struct jd_blocked_wait *blocked,
+                     struct jd_standing *others)
+{
+    if (wait->is_moving)
+        jd__standing_end();
+    else
+        jd__standing_in(number);
+    jd__standing_look(others);
+    blocked->is_alone = is_alone(wait, others);
+    blocked->others = others->waits;
+    blocked->num_others = blocked->is_alone ? others->count : 0;
 }
 
 /* It is time for it, or the service asks. */
@@ -363,6 +382,7 @@ static void tell_service(const struct jd_wait *wait,
                          const struct jd_missing *missing, double waited)
 {
     uint64_t messages[JD_WAIT_NAMED];
+    struct jd_standing others;
     if (!missing->count)
         return;
     if (!state->told)
@@ -374,13 +394,26 @@ static void tell_service(const struct jd_wait *wait,
         messages[i] = count_messages(search->open, missing->processes[i]);
     blocked.messages = search->open ? messages : NULL;
     blocked.is_far = is_far(wait, search, missing);
-    blocked.is_alone = is_alone(wait);
+    stand_in(wait, state->told, &blocked, &others);
     blocked.is_transfer = wait->is_transfer;
     blocked.look = state->look;
     jd__failure_report_blocked(&blocked);
     if (waited >= state->next_tell)
         state->next_tell =
             waited + (waited < LONGEST_TELL ? waited : LONGEST_TELL);
+}
+
+void jd__wait_tell_own(const struct jd_wait *wait, struct jd_wait_state *state,
+                       double waited, bool is_notice)
+{
+    int self = wait->self;
+    const struct wait_search search = { .most = 1 };
+    const struct jd_missing missing = { .processes = &self, .count = 1 };
+    state->is_exact = true;
+    if (!is_tell_due(state, waited) && !is_notice)
+        return;
+    state->look = jd__failure_report_looks();
+    tell_service(wait, state, &search, &missing, waited);
 }
 
 /* What is due of notices that fell into the waits before is not made up for. */

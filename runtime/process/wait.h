@@ -155,6 +155,12 @@ jd_status jd__wait_give_up(const struct jd_wait *wait,
                            jd_wait_missing_f find_missing, void *arg,
                            int count);
 
+/* Of a wait for other threads of this process, at each look and at a notice:
+ * where it lasts, the service is told, as of one that is exact. Threads: any,
+ * each with a wait of its own. */
+void jd__wait_tell_own(const struct jd_wait *wait, struct jd_wait_state *state,
+                       double waited, bool is_notice);
+
 /* For a wait whose missing are no processes: how long it goes on, behind the
  * text about it, as a warning; and that its deadline is over, as the error that
  * is returned, DEADLINE_EXCEEDED. Both free the text; NULL is allowed. */

@@ -185,6 +185,9 @@ static void fill_blocked(struct fuzz_input *input, struct request *request)
     blocked->messages = request->messages;
     request->members[0] = bits & 7;
     request->members[1] = bits / 32;
+    request->others[0] = bits / 8 % 4;
+    blocked->n_others = bits & 4 ? 1 : bits & 64 ? REQUEST_OTHERS : 0;
+    blocked->others = request->others;
     blocked->n_members = bits & 32 ? 2 : bits & 1;
     blocked->members = request->members;
     blocked->n_processes = 1;

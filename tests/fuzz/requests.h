@@ -13,7 +13,7 @@
 #include "runtime/coordination/net/wire.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { REQUEST_MAX_LIST = 4 };
+enum { REQUEST_MAX_LIST = 4, REQUEST_OTHERS = 17 };
 
 /* A message and all that it points to. Its id is left to the caller. */
 struct request {
@@ -53,6 +53,7 @@ struct request {
     Jd__Entry *entry_pointers[REQUEST_MAX_LIST];
     ProtobufCBinaryData keys[REQUEST_MAX_LIST];
     uint32_t processes[REQUEST_MAX_LIST], members[2];
+    uint64_t others[REQUEST_OTHERS];
     uint64_t messages[1];
 };
 

@@ -16,6 +16,7 @@ struct said {
     uint32_t process;
     bool is_far, has_threads, is_transfer;
     uint32_t another; /* process plus 1; 0: for one alone */
+    uint64_t other;   /* the wait of the process's other thread; 0: none */
 };
 
 static inline void say_at(int process, const struct said *said, uint64_t look)
@@ -30,6 +31,9 @@ static inline void say_at(int process, const struct said *said, uint64_t look)
     body.is_far = said->is_far;
     body.is_alone = !said->has_threads;
     body.is_transfer = said->is_transfer;
+    uint64_t others[] = { said->other };
+    body.others = others;
+    body.n_others = said->other != 0;
     body.look = look;
     tell(&peers[process], JD__MESSAGE__BODY_BLOCKED, &body);
 }

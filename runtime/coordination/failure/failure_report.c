@@ -298,6 +298,8 @@ static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
     body->waited_ms = (uint64_t)(1000 * wait->waited);
     body->is_far = wait->is_far;
     body->is_alone = wait->is_alone;
+    body->others = (uint64_t *)wait->others; /* only read */
+    body->n_others = (size_t)wait->num_others;
     body->is_transfer = wait->is_transfer;
     body->look = wait->look;
 }

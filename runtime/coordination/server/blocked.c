@@ -22,8 +22,8 @@
 #define NEAR_SECONDS 0.4 /* that a suspicion must last */
 #define FAR_SECONDS 5.0  /* and where MPI carries messages */
 
-static struct jd_blocked *find_blocked(const struct jd_service_process *member,
-                                       uint64_t wait)
+struct jd_blocked *jd__blocked_find(const struct jd_service_process *member,
+                                    uint64_t wait)
 {
     struct jd_blocked *blocked = member->blocked;
     while (blocked && blocked->wait != wait)
@@ -132,6 +132,15 @@ static struct jd_blocked *add_blocked(struct jd_service *service,
     return blocked;
 }
 
+/* One with more of them is taken to have a thread elsewhere. */
+static void keep_others(struct jd_blocked *blocked, const Jd__Blocked *said)
+{
+    blocked->is_alone = said->is_alone && said->n_others <= JD_BLOCKED_OTHERS;
+    blocked->num_others = blocked->is_alone ? (int)said->n_others : 0;
+    for (int i = 0; i < blocked->num_others; i++)
+        blocked->others[i] = said->others[i];
+}
+
 static void keep_members(struct jd_blocked *blocked, const Jd__Blocked *said)
 {
     size_t pairs = said->n_members / 2;
@@ -153,9 +162,9 @@ static void fill_blocked(struct jd_service *service, struct jd_blocked *blocked,
     blocked->since = service->now - (double)said->waited_ms / 1000;
     blocked->told = service->now;
     blocked->is_far = said->is_far;
-    blocked->is_alone = said->is_alone;
     blocked->is_transfer = said->is_transfer;
     blocked->look = said->look;
+    keep_others(blocked, said);
     keep_members(blocked, said);
     await_nobody(service, blocked);
     for (size_t i = 0; i < said->n_processes; i++)
@@ -291,7 +300,8 @@ static void print_leaving(FILE *out, const struct jd_service *service,
             has_all(awaited) ? ", all of its messages have come" : "",
             blocked->member->index, service->now - blocked->since,
             blocked->operation);
-    if (blocked->is_alone) /* of several threads it may be another's */
+    if (blocked->is_alone &&
+        !blocked->num_others) /* else another's it may be */
         jd__processes_print_place(out, blocked->member, blocked->since);
     fputs("; all members must make the same calls before they leave", out);
 }
@@ -347,7 +357,8 @@ void jd__blocked_on_message(struct jd_service *service,
                             const Jd__Message *message)
 {
     struct jd_service_process *member = connection->member;
-    struct jd_blocked *blocked = find_blocked(member, message->blocked->wait);
+    struct jd_blocked *blocked =
+        jd__blocked_find(member, message->blocked->wait);
     if (!blocked)
         blocked = add_blocked(service, member, message->blocked->wait);
     if (!blocked)
@@ -402,13 +413,18 @@ double jd__blocked_tick(struct jd_service *service)
     return fmin(next, ask_again(service, &service->far));
 }
 
+bool jd__blocked_is_fresh(const struct jd_service *service,
+                          const struct jd_blocked *blocked)
+{
+    return blocked->told >= service->now - STALE_SECONDS;
+}
+
 const struct jd_blocked *
 jd__blocked_now(const struct jd_service *service,
                 const struct jd_service_process *member)
 {
     const struct jd_blocked *newest = member->blocked;
-    bool is_stale = newest && newest->told < service->now - STALE_SECONDS;
-    return is_stale ? NULL : newest;
+    return newest && jd__blocked_is_fresh(service, newest) ? newest : NULL;
 }
 
 static void print_members(FILE *out, const struct jd_blocked *blocked)

@@ -73,7 +73,7 @@ enum jd_process_state {
     JD_PROCESS_STATE_FAILED,
 };
 
-enum { JD_BLOCKED_NAMED = 16 };
+enum { JD_BLOCKED_NAMED = 16, JD_BLOCKED_OTHERS = 16 };
 
 /* One that a wait is for: among all that wait for that member. */
 struct jd_awaited_member {
@@ -91,6 +91,9 @@ struct jd_blocked {
     char operation[160];
     double since, told;
     bool is_far, is_alone, is_transfer;
+    uint64_t others[JD_BLOCKED_OTHERS]; /* waits of its member's other threads,
+                                         * where it is alone */
+    int num_others;
     uint64_t look; /* the last Look before it was told */
     int count;
     struct jd_awaited_member awaited[JD_BLOCKED_NAMED];
@@ -622,6 +625,12 @@ void jd__blocked_on_leaving(struct jd_service *service,
                             const struct jd_service_process *member);
 /* Asks about what is suspected; returns when to call again. */
 double jd__blocked_tick(struct jd_service *service);
+/* Its wait of that number; NULL: it has told of none. */
+struct jd_blocked *jd__blocked_find(const struct jd_service_process *member,
+                                    uint64_t wait);
+/* It was told of lately. */
+bool jd__blocked_is_fresh(const struct jd_service *service,
+                          const struct jd_blocked *blocked);
 /* Its newest wait, as far as is known; NULL: none. */
 const struct jd_blocked *
 jd__blocked_now(const struct jd_service *service,

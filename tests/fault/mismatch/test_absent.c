@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * test_absent WHAT - process 1 does something else, and the others sum over all
- * devices. That it comes cannot be ruled out, so that the job is not ended
- * before the deadline; the notice and the deadline say what it does, and where.
+ * devices. Where it may yet come the job is not ended before the deadline; the
+ * notice and the deadline say what it does, and where:
  *
  *     kv      process 1 waits for a key that nobody sets
  *     mpi     it is in MPI
  *     own     in its own code
- *     array   in a call on arrays, with each of its devices
+ *
+ * It cannot come, and the job ends at the notice:
+ *
+ *     array   it is in a call on arrays
  *     axis    its devices sum over another axis, which the others come to next
  *
- * With JD_WAIT_NOTICE=1 and a deadline of some seconds; for processes with
- * several devices too.
+ * With JD_WAIT_NOTICE=1 and, of the former, a deadline of some seconds; for
+ * processes with several devices too.
  */
 #include "jd.h"
 

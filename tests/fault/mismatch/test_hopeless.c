@@ -20,6 +20,13 @@
  *     test_hopeless barriers 2 processes at barriers of two names
  *     test_hopeless groups   processes sum in groups that are unlike
  *     test_hopeless part     process 1 sums over "a", the others over all
+ *
+ * Two processes with two devices each:
+ *
+ *     test_hopeless threads  each body waits for another, of its own process or
+ *                            of the other
+ *     test_hopeless free     the same, but that one body of process 1 waits for
+ *                            nobody: no failure
  */
 #include "jd.h"
 
@@ -113,6 +120,21 @@ static void sum_in_groups(void)
     sum_over(NULL);
 }
 
+/* On each process one body sums over "a", the other one over "b". */
+static jd_status cross(jd_shard *shard, void *is_free)
+{
+    bool is_second = jd_axis_index(shard, "b") != jd_process_index();
+    double one = 1, sum;
+    JD_CHECK(jd_psum(shard, NULL, &one, &sum, 1, JD_F64));
+    if (is_free && is_second && jd_process_index() == 1)
+        EXPECT_STATUS(jd_wait_at_barrier("a while", 9, NULL, 0),
+                      JD_DEADLINE_EXCEEDED, "");
+    for (int time = 0; time < 2; time++)
+        JD_CHECK(jd_psum(shard, is_free || is_second == time ? "a" : "b", &one,
+                         &sum, 1, JD_F64));
+    return JD_OK;
+}
+
 /* The others go on when process 1 is about to end, and not before. */
 static void part(bool is_needed)
 {
@@ -146,6 +168,8 @@ static void run(const char *what, jd_mesh *mesh)
         sum_in_groups();
     else if (strcmp(what, "part") == 0)
         sum_over(jd_process_index() == 1 ? "a" : NULL);
+    else if (strcmp(what, "threads") == 0 || strcmp(what, "free") == 0)
+        EXPECT_OK(jd_shard_map(mesh, cross, *what == 'f' ? mesh : NULL));
     else
         sum_once_more(what, mesh);
 }
@@ -158,9 +182,11 @@ int main(int argc, char **argv)
     EXPECT_OK(jd_mesh_create(&mesh, 2, (int[]){ 2, -1 },
                              (const char *[]){ "a", "b" }, NULL));
     me = jd_mesh_shard(mesh);
-    sum_over("a");
-    sum_over("b");
-    sum_over(NULL);
+    if (me) {
+        sum_over("a");
+        sum_over("b");
+        sum_over(NULL);
+    }
     run(what, mesh);
     jd_mesh_destroy(mesh);
     EXPECT_OK(jd_shutdown());

@@ -142,21 +142,6 @@ START_TEST(none_is_lost)
 }
 END_TEST
 
-START_TEST(one_thread_is_told_from_several)
-{
-    pthread_t thread;
-    ck_assert(jd__progress_is_only_thread());
-    jd__progress_enter("one");
-    jd__progress_leave();
-    jd__progress_enter("one");
-    ck_assert(jd__progress_is_only_thread());
-    pthread_create(&thread, NULL, come_and_go, NULL);
-    pthread_join(thread, NULL);
-    ck_assert(!jd__progress_is_only_thread());
-    jd__progress_leave();
-}
-END_TEST
-
 /* ---- who notes it ------------------------------------------------------- */
 
 static jd_mesh *make_mesh(void)
@@ -220,7 +205,6 @@ int main(void)
     tcase_set_timeout(threads, 60);
     tcase_add_test(threads, one_that_comes_out_does_not_hide_another);
     tcase_add_test(threads, none_is_lost);
-    tcase_add_test(threads, one_thread_is_told_from_several);
     TCase *users = unit_case(suite, "users");
     tcase_add_test(users, collectives_enter_and_leave);
     tcase_add_test(users, utilities_enter_and_leave);

@@ -5,6 +5,7 @@
  */
 #include "collectives/cpu/local_rendezvous.h"
 #include "runtime/coordination/failure/failure_exit.h"
+#include "runtime/topology/topology.h"
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
@@ -13,7 +14,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { MOST = 8, NEVER = -1000000000 };
+enum { MOST = 8, NEVER = -1000000000, SELF = 3 };
+
+static struct jd_process_info processes[SELF + 1];
+static const struct jd_topology topology = { .processes = processes,
+                                             .num_processes = SELF + 1 };
 
 /* A device's thread. */
 struct member {
@@ -41,7 +46,8 @@ static struct member *prepare(int device, int num_devices, uint64_t digest)
                   .timeout = 30,
                   .notice = -1,
                   .variable = "JD_COLLECTIVE_TIMEOUT",
-                  .self = 3 },
+                  .topology = &topology,
+                  .self = SELF },
         .party = { .digest = digest,
                    .desc = "\"data\" of 4 devices",
                    .device = device,

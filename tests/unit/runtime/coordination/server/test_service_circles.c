@@ -192,6 +192,128 @@ START_TEST(what_was_confirmed_before_is_asked_again)
 }
 END_TEST
 
+/* ---- of several threads ------------------------------------------------- */
+
+/* Two processes of two threads: their first ones wait in the calls of the
+ * others' second ones, and for their own process's other thread. */
+enum { THREADS = 2 };
+static const struct said of_threads[2][THREADS] = {
+    { { 1, "jd_psum over p", 20, .process = 1, .other = 2 },
+      { 2, "jd_psum over d", 20, .process = 0, .other = 1 } },
+    { { 4, "jd_psum over d", 20, .process = 1, .other = 5 },
+      { 5, "jd_psum over p", 20, .process = 0, .other = 4 } },
+};
+
+static void say_threads(const struct said (*said)[THREADS])
+{
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < THREADS; k++)
+            say(i, said[i][k]);
+}
+
+/* Each thread answers the last of the Looks that have come. */
+static void answer_with_threads(int process, const struct said said[THREADS])
+{
+    uint64_t number = 0;
+    do {
+        Jd__Message *look = take(&peers[process], JD__MESSAGE__BODY_LOOK);
+        number = look->look->number;
+        drop(look);
+    } while (peers[process].first < peers[process].last);
+    for (int k = 0; k < THREADS; k++)
+        say_at(process, &said[k], number);
+}
+
+static void confirm_threads(const struct said (*said)[THREADS])
+{
+    for (int time = 0; time < 2; time++) {
+        for (int i = 0; i < 2; i++)
+            answer_with_threads(i, said[i]);
+        pass(0.5);
+    }
+}
+
+START_TEST(a_circle_through_all_threads_ends_the_job)
+{
+    start_noticing(2, 20);
+    say_place(0, "jd_psum",
+              "jd_psum of 1 x F64 over d (call 2 there), called at train.c:36");
+    say_place(1, "jd_psum", "jd_psum of 1 x F64 over dp, called at train.c:1");
+    say_threads(of_threads);
+    confirm_threads(of_threads);
+    expect_failure_begins(
+        &peers[0],
+        "process 1 (train, pid 101 on h0): it waits in jd_psum over p for "
+        "process 0, which waits in jd_psum over d at train.c:36 for another "
+        "thread of its own, which waits in jd_psum over p for process 1, for "
+        "20 s: none of "
+        "their threads can go on; ");
+    finish();
+}
+END_TEST
+
+/* A thread that is in no wait, in a short one, in one that is told to be over,
+ * or waits for somebody who can come. */
+START_TEST(a_thread_that_can_go_on_ends_no_job)
+{
+    struct said said[2][THREADS];
+    for (int way = 0; way < 4; way++) {
+        memcpy(said, of_threads, sizeof said);
+        struct said *last = &said[1][0];
+        if (way == 0)
+            last->has_threads = said[1][1].has_threads = true;
+        else if (way == 1)
+            last->waited = 19;
+        else if (way == 2)
+            said[1][1].other = 7;
+        else
+            last->process = 2;
+        start_noticing(3, 20);
+        say_threads((const struct said(*)[THREADS])said);
+        pass(0.9);
+        expect_all_quiet();
+        finish();
+    }
+}
+END_TEST
+
+/* The two circle in p; their second threads wait for process 2, which waits for
+ * one of them: it is asked too. */
+START_TEST(who_holds_the_other_threads_is_asked)
+{
+    struct said said[2][THREADS];
+    struct said third = { 8, "jd_psum over z", 20, .process = 0 };
+    memcpy(said, of_threads, sizeof said);
+    said[0][1] =
+        (struct said){ 2, "jd_psum over e", 20, .process = 2, .other = 1 };
+    said[1][0] =
+        (struct said){ 4, "jd_psum over f", 20, .process = 2, .other = 5 };
+    said[1][1].operation = "jd_psum over q";
+    start_noticing(3, 20);
+    say_threads((const struct said(*)[THREADS])said);
+    pass(0.1);
+    expect_all_quiet();
+    say(2, third);
+    for (int time = 0; time < 2; time++) {
+        for (int i = 0; i < 2; i++)
+            answer_with_threads(i, said[i]);
+        pass(0.5);
+    }
+    drop(take(&peers[2], JD__MESSAGE__BODY_LOOK));
+    Jd__Message *look = take(&peers[2], JD__MESSAGE__BODY_LOOK);
+    expect_all_quiet(); /* process 2 has not confirmed it */
+    say_at(2, &third, look->look->number);
+    drop(look);
+    pass(0.05);
+    expect_failure_begins(
+        &peers[2],
+        "process 2 (train, pid 102 on h1): it waits in jd_psum over z for "
+        "process 0, which waits in jd_psum over e for process 2, for 20 s: "
+        "none of their threads can go on; ");
+    finish();
+}
+END_TEST
+
 /* ---- with barriers ------------------------------------------------------ */
 
 static uint64_t arrive_alone(int process, const char *name)
@@ -346,6 +468,9 @@ int main(void)
     tcase_add_test(tcase, a_circle_may_lead_through_a_call);
     tcase_add_test(tcase, a_call_alone_is_no_circle);
     tcase_add_test(tcase, what_was_confirmed_before_is_asked_again);
+    tcase_add_test(tcase, a_circle_through_all_threads_ends_the_job);
+    tcase_add_test(tcase, a_thread_that_can_go_on_ends_no_job);
+    tcase_add_test(tcase, who_holds_the_other_threads_is_asked);
     tcase = unit_case(suite, "with barriers");
     tcase_add_test(tcase, a_barrier_against_a_call_is_a_circle);
     tcase_add_test(tcase, a_call_against_a_barrier_is_a_circle);

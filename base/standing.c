@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* standing.c - whether this process can do anything that another waits for. */
+#include "base/standing.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+static struct {
+    atomic_uint threads; /* that enter, and live */
+    pthread_mutex_t lock;
+    uint64_t waits[JD_STANDING_MOST]; /* 0: free */
+    unsigned resting;
+    bool knows_all;
+} standing = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+_Thread_local struct jd_standing_thread jd__standing_thread
+    __attribute__((tls_model("initial-exec")));
+
+/* ---- threads ------------------------------------------------------------ */
+
+static unsigned count_threads(void)
+{
+    return atomic_load_explicit(&standing.threads, memory_order_relaxed);
+}
+
+/* Only for its destructor, which counts a thread that ends. */
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t ends_key;
+static int key_error;
+
+static void count_end(void *unused)
+{
+    (void)unused;
+    if (jd__standing_thread.place)
+        jd__standing_end();
+    jd__standing_thread.is_counted = false;
+    atomic_fetch_sub_explicit(&standing.threads, 1, memory_order_relaxed);
+}
+
+static void make_key(void)
+{
+    key_error = pthread_key_create(&ends_key, count_end);
+}
+
+/* One whose end will not be heard of is taken to live. */
+void jd__standing_count_thread(void)
+{
+    if (jd__standing_thread.is_counted)
+        return;
+    jd__standing_thread.is_counted = true;
+    atomic_fetch_add_explicit(&standing.threads, 1, memory_order_relaxed);
+    pthread_once(&key_once, make_key);
+    if (!key_error)
+        pthread_setspecific(ends_key, &jd__standing_thread);
+}
+
+bool jd__standing_is_only_thread(void)
+{
+    return count_threads() == (jd__standing_thread.is_counted ? 1 : 0);
+}
+
+/* ---- who stands --------------------------------------------------------- */
+
+/* The calling thread's place among them; NULL: it has none. */
+static uint64_t *own_wait(void)
+{
+    int place = jd__standing_thread.place;
+    return place ? &standing.waits[place - 1] : NULL;
+}
+
+static void find_place(void)
+{
+    for (int i = 0; i < JD_STANDING_MOST && !own_wait(); i++)
+        if (!standing.waits[i])
+            jd__standing_thread.place = i + 1;
+}
+
+void jd__standing_in(uint64_t wait)
+{
+    if (!jd__standing_thread.is_counted)
+        return;
+    pthread_mutex_lock(&standing.lock);
+    find_place();
+    if (own_wait())
+        *own_wait() = wait;
+    pthread_mutex_unlock(&standing.lock);
+}
+
+void jd__standing_end(void)
+{
+    pthread_mutex_lock(&standing.lock);
+    if (own_wait())
+        *own_wait() = 0;
+    jd__standing_thread.place = 0;
+    pthread_mutex_unlock(&standing.lock);
+}
+
+void jd__standing_look(struct jd_standing *ret_standing)
+{
+    *ret_standing = (struct jd_standing){ .count = 0 };
+    if (!jd__standing_thread.is_counted)
+        return;
+    pthread_mutex_lock(&standing.lock);
+    for (int i = 0; i < JD_STANDING_MOST; i++)
+        if (standing.waits[i] && &standing.waits[i] != own_wait())
+            ret_standing->waits[ret_standing->count++] = standing.waits[i];
+    ret_standing->knows_all = standing.knows_all;
+    ret_standing->is_whole =
+        count_threads() == 1 + (unsigned)ret_standing->count + standing.resting;
+    pthread_mutex_unlock(&standing.lock);
+}
+
+static void add_resting(unsigned by)
+{
+    pthread_mutex_lock(&standing.lock);
+    standing.resting += by;
+    pthread_mutex_unlock(&standing.lock);
+}
+
+void jd__standing_rest(void)
+{
+    jd__standing_count_thread();
+    add_resting(1);
+}
+
+void jd__standing_go_on(void)
+{
+    add_resting(-1u);
+}
+
+void jd__standing_know_all(void)
+{
+    pthread_mutex_lock(&standing.lock);
+    standing.knows_all = true;
+    pthread_mutex_unlock(&standing.lock);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * standing.h - whether this process can do anything that another waits for: a
+ * thread of it that calls jd stands in a wait that others have been told of, or
+ * waits for threads of this process alone, or may do something.
+ *
+ *     jd__standing_count_thread();           before its first operation
+ *
+ *     jd__standing_in(wait);                 in a wait, each time it is told
+ *     ... jd__progress_leave()               ends it
+ *
+ *     jd__standing_rest();                   pthread_join() of those threads
+ *     jd__standing_go_on();
+ *
+ * Threads: any. Blocks: a moment, for other threads in these calls.
+ */
+#ifndef BASE_STANDING_H
+#define BASE_STANDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A process with more threads that wait is not looked at. */
+#define JD_STANDING_MOST 16
+
+/* Of one thread. */
+struct jd_standing_thread {
+    bool is_counted; /* among those that enter operations */
+    int place;       /* its own among those that stand, from 1; 0: none */
+};
+extern _Thread_local struct jd_standing_thread jd__standing_thread
+    __attribute__((tls_model("initial-exec")));
+
+/* The calling thread is one of those that enter operations, until it ends. */
+void jd__standing_count_thread(void);
+/* No other thread than the calling one, of those that live, has entered an
+ * operation so far: while it waits, this process does nothing that others wait
+ * for. */
+bool jd__standing_is_only_thread(void);
+
+/* Of all threads that call jd, as seen by one that waits. */
+struct jd_standing {
+    bool is_whole;                    /* each other one stands or rests */
+    bool knows_all;                   /* one rests that knows all of them */
+    int count;                        /* of the others that stand */
+    uint64_t waits[JD_STANDING_MOST]; /* theirs */
+};
+
+/* The calling thread, one that enters operations, stands in the wait of that
+ * number, not 0, and in no other. */
+void jd__standing_in(uint64_t wait);
+
+/* What the others do. Not whole where the calling thread enters no operations:
+ * it waits for another then. */
+void jd__standing_look(struct jd_standing *ret_standing);
+
+/* The calling thread does nothing until others of this process have done what
+ * they are in, and goes on. */
+void jd__standing_rest(void);
+void jd__standing_go_on(void);
+
+/* From now on: no thread is going to call jd for a device that has not called
+ * it yet, as this program has its threads from jd_shard_map(). */
+void jd__standing_know_all(void);
+
+/* It stands in none any more; for jd__progress_leave(). */
+void jd__standing_end(void);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_standing.c - whether a process can do anything that others wait for. */
+#include "base/standing.h"
+#include "base/progress.h"
+#include "tests/unit/unit.h"
+
+#include <pthread.h>
+
+/* Another thread, which does one step after the other, as it is told to. */
+static pthread_barrier_t turn;
+
+static void let_pass(void)
+{
+    pthread_barrier_wait(&turn);
+    pthread_barrier_wait(&turn);
+}
+
+static void *wait_twice(void *unused)
+{
+    pthread_barrier_wait(&turn);
+    jd__progress_enter("jd_psum");
+    let_pass();
+    jd__standing_in(7);
+    let_pass();
+    jd__standing_in(8);
+    let_pass();
+    jd__progress_leave();
+    let_pass();
+    jd__progress_enter("jd_psum");
+    jd__standing_in(9); /* and it ends */
+    pthread_barrier_wait(&turn);
+    return unused;
+}
+
+static struct jd_standing look(void)
+{
+    struct jd_standing others;
+    jd__standing_look(&others);
+    return others;
+}
+
+static void expect(bool is_whole, uint64_t wait)
+{
+    struct jd_standing others = look();
+    ck_assert_int_eq(others.is_whole, is_whole);
+    ck_assert_int_eq(others.count, wait != 0);
+    ck_assert(!wait || others.waits[0] == wait);
+    ck_assert(!others.knows_all);
+}
+
+START_TEST(one_thread_is_whole)
+{
+    expect(false, 0); /* it enters none */
+    ck_assert(jd__standing_is_only_thread());
+    jd__standing_in(3);
+    jd__progress_enter("jd_psum");
+    expect(true, 0);
+    ck_assert(jd__standing_is_only_thread());
+    jd__standing_in(3);
+    expect(true, 0); /* its own is not another's */
+    jd__progress_leave();
+}
+END_TEST
+
+START_TEST(another_thread_has_to_stand)
+{
+    pthread_t thread;
+    pthread_barrier_init(&turn, NULL, 2);
+    pthread_create(&thread, NULL, wait_twice, NULL);
+    jd__progress_enter("jd_psum");
+    jd__standing_in(3);
+    static const struct {
+        bool is_whole;
+        uint64_t wait;
+    } wanted[] = { { false, 0 }, { true, 7 }, { true, 8 }, { false, 0 } };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        let_pass(); /* the first: it has entered */
+        ck_assert(!jd__standing_is_only_thread());
+        expect(wanted[i].is_whole, wanted[i].wait);
+    }
+    pthread_barrier_wait(&turn);
+    pthread_barrier_wait(&turn);
+    pthread_join(thread, NULL);
+    expect(true, 0);
+    ck_assert(jd__standing_is_only_thread()); /* the other has ended */
+}
+END_TEST
+
+static void *look_while_one_rests(void *ret)
+{
+    struct jd_standing *others = ret;
+    jd__progress_enter("jd_psum");
+    jd__standing_look(others);
+    jd__progress_leave();
+    return NULL;
+}
+
+START_TEST(one_may_wait_for_the_others)
+{
+    pthread_t thread;
+    struct jd_standing others;
+    jd__standing_rest();
+    pthread_create(&thread, NULL, look_while_one_rests, &others);
+    pthread_join(thread, NULL);
+    jd__standing_go_on();
+    ck_assert(others.is_whole && !others.knows_all && others.count == 0);
+    pthread_create(&thread, NULL, look_while_one_rests, &others);
+    pthread_join(thread, NULL);
+    ck_assert(!others.is_whole);
+    jd__standing_know_all();
+    ck_assert(look().knows_all);
+}
+END_TEST
+
+/* More stand than there is room for. */
+enum { MANY = JD_STANDING_MOST + 1 };
+
+static void *stand(void *number)
+{
+    jd__progress_enter("jd_psum");
+    jd__standing_in((uint64_t)(uintptr_t)number);
+    pthread_barrier_wait(&turn);
+    pthread_barrier_wait(&turn);
+    jd__progress_leave();
+    return NULL;
+}
+
+START_TEST(too_many_are_not_whole)
+{
+    pthread_t threads[MANY];
+    pthread_barrier_init(&turn, NULL, MANY + 1);
+    for (uintptr_t i = 0; i < MANY; i++)
+        pthread_create(&threads[i], NULL, stand, (void *)(i + 1));
+    pthread_barrier_wait(&turn);
+    jd__progress_enter("jd_psum");
+    ck_assert(!look().is_whole);
+    ck_assert_int_eq(look().count, JD_STANDING_MOST);
+    pthread_barrier_wait(&turn);
+    for (int i = 0; i < MANY; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert(look().is_whole);
+    ck_assert_int_eq(look().count, 0);
+    jd__progress_leave();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("standing");
+    TCase *tcase = unit_case(suite, "standing");
+    tcase_add_test(tcase, one_thread_is_whole);
+    tcase_add_test(tcase, another_thread_has_to_stand);
+    tcase_add_test(tcase, one_may_wait_for_the_others);
+    tcase_add_test(tcase, too_many_are_not_whole);
+    return unit_main(suite);
+}
