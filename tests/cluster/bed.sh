@@ -81,20 +81,29 @@ bed_start() {
     bed_write_agent
 }
 
-# bed_add_host HOST ADDRESS: namespaces held open by a sleeping process.
+# bed_add_host HOST ADDRESS [SECONDS]: namespaces held open by a sleeping process.
+# With SECONDS it is a machine of its own, as far as a program sees: it has been
+# booted that much before this one, with a boot id of its own.
 bed_add_host() {
-    local host=$1 address=$2 ready=$BED_DIR/$1.ready
+    local host=$1 address=$2 seconds=${3:-} ready=$BED_DIR/$1.ready clocks=()
     mkfifo "$ready"
+    [[ -z $seconds ]] ||
+        clocks=(--time --monotonic "$seconds" --boottime "$seconds" --fork)
     # shellcheck disable=SC2016 # the inner shell expands them
-    unshare --net --uts --mount --ipc bash -c '
+    unshare --net --uts --mount --ipc "${clocks[@]}" bash -c '
         set -e
+        echo $$ >"$BED_DIR/$1.pid"
         hostname "$1"
         mount -t tmpfs tmpfs /dev/shm
         mount -t tmpfs tmpfs "$2"
         ip link set lo up
+        if [[ -n $4 ]]; then
+            cat /proc/sys/kernel/random/uuid >"$BED_DIR/$1.boot"
+            mount --bind "$BED_DIR/$1.boot" /proc/sys/kernel/random/boot_id
+        fi
         echo up >"$3"
-        exec sleep infinity' - "$host" "$TMPDIR" "$ready" </dev/null &
-    echo $! >"$BED_DIR/$host.pid"
+        exec sleep infinity' - "$host" "$TMPDIR" "$ready" "$seconds" \
+        </dev/null &
     disown
     read -r -t 30 <>"$ready" || { echo "host $host did not start"; return 1; }
     ip link add "veth-$host" type veth peer name eth0 \
@@ -108,7 +117,7 @@ bed_add_host() {
 bed_on() {
     local host=$1
     shift
-    nsenter -t "$(<"$BED_DIR/$host.pid")" -n -u -m -i -r --wdns="$PWD" -- "$@"
+    nsenter -t "$(<"$BED_DIR/$host.pid")" -n -u -m -i -T -r --wdns="$PWD" -- "$@"
 }
 
 # bed_exec HOST COMMAND...: the same in this shell's place, so that $! of one in
@@ -116,7 +125,7 @@ bed_on() {
 bed_exec() {
     local host=$1
     shift
-    exec nsenter -t "$(<"$BED_DIR/$host.pid")" -n -u -m -i -r --wdns="$PWD" \
+    exec nsenter -t "$(<"$BED_DIR/$host.pid")" -n -u -m -i -T -r --wdns="$PWD" \
         -- "$@"
 }
 
@@ -127,7 +136,7 @@ bed_write_agent() {
 #!/bin/bash
 host=\$1
 shift
-exec nsenter -t "\$(<$BED_DIR/\$host.pid)" -n -u -m -i -r -- bash -c "\$*"
+exec nsenter -t "\$(<$BED_DIR/\$host.pid)" -n -u -m -i -T -r -- bash -c "\$*"
 AGENT
     chmod +x "$BED_DIR/agent"
 }
