@@ -4,11 +4,14 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 static struct {
-    atomic_uint threads; /* that enter, and live */
+    atomic_uint threads;     /* that enter, and live or may be followed */
+    atomic_bool has_several; /* of the program's */
     pthread_mutex_t lock;
     uint64_t waits[JD_STANDING_MOST]; /* 0: free */
+    bool is_users[JD_STANDING_MOST];
     unsigned resting;
     bool knows_all;
 } standing = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -42,13 +45,29 @@ static void make_key(void)
     key_error = pthread_key_create(&ends_key, count_end);
 }
 
-/* One whose end will not be heard of is taken to live. */
+static void count_thread(void)
+{
+    jd__standing_thread.is_counted = true;
+    atomic_fetch_add_explicit(&standing.threads, 1, memory_order_relaxed);
+}
+
 void jd__standing_count_thread(void)
 {
     if (jd__standing_thread.is_counted)
         return;
-    jd__standing_thread.is_counted = true;
-    atomic_fetch_add_explicit(&standing.threads, 1, memory_order_relaxed);
+    if (gettid() != getpid())
+        atomic_store_explicit(&standing.has_several, true,
+                              memory_order_relaxed);
+    count_thread();
+}
+
+/* One whose end will not be heard of is taken to live. */
+void jd__standing_count_own(void)
+{
+    if (jd__standing_thread.is_counted)
+        return;
+    count_thread();
+    jd__standing_thread.is_own = true;
     pthread_once(&key_once, make_key);
     if (!key_error)
         pthread_setspecific(ends_key, &jd__standing_thread);
@@ -81,8 +100,11 @@ void jd__standing_in(uint64_t wait)
         return;
     pthread_mutex_lock(&standing.lock);
     find_place();
-    if (own_wait())
+    if (own_wait()) {
         *own_wait() = wait;
+        standing.is_users[jd__standing_thread.place - 1] =
+            !jd__standing_thread.is_own;
+    }
     pthread_mutex_unlock(&standing.lock);
 }
 
@@ -95,16 +117,27 @@ void jd__standing_end(void)
     pthread_mutex_unlock(&standing.lock);
 }
 
+static void look_at_others(struct jd_standing *seen)
+{
+    for (int i = 0; i < JD_STANDING_MOST; i++) {
+        if (!standing.waits[i] || &standing.waits[i] == own_wait())
+            continue;
+        seen->waits[seen->count++] = standing.waits[i];
+        seen->num_users += standing.is_users[i];
+    }
+}
+
 void jd__standing_look(struct jd_standing *ret_standing)
 {
-    *ret_standing = (struct jd_standing){ .count = 0 };
+    *ret_standing =
+        (struct jd_standing){ .num_users = !jd__standing_thread.is_own };
     if (!jd__standing_thread.is_counted)
         return;
     pthread_mutex_lock(&standing.lock);
-    for (int i = 0; i < JD_STANDING_MOST; i++)
-        if (standing.waits[i] && &standing.waits[i] != own_wait())
-            ret_standing->waits[ret_standing->count++] = standing.waits[i];
-    ret_standing->knows_all = standing.knows_all;
+    look_at_others(ret_standing);
+    ret_standing->knows_all =
+        standing.knows_all &&
+        !atomic_load_explicit(&standing.has_several, memory_order_relaxed);
     ret_standing->is_whole =
         count_threads() == 1 + (unsigned)ret_standing->count + standing.resting;
     pthread_mutex_unlock(&standing.lock);

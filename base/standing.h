@@ -5,6 +5,7 @@
  * waits for threads of this process alone, or may do something.
  *
  *     jd__standing_count_thread();           before its first operation
+ *     jd__standing_count_own();              the same of a thread of jd's
  *
  *     jd__standing_in(wait);                 in a wait, each time it is told
  *     ... jd__progress_leave()               ends it
@@ -26,23 +27,27 @@
 /* Of one thread. */
 struct jd_standing_thread {
     bool is_counted; /* among those that enter operations */
+    bool is_own;     /* jd has started it, and hears of its end */
     int place;       /* its own among those that stand, from 1; 0: none */
 };
 extern _Thread_local struct jd_standing_thread jd__standing_thread
     __attribute__((tls_model("initial-exec")));
 
-/* The calling thread is one of those that enter operations, until it ends. */
+/* The calling thread is one of those that enter operations. One of the
+ * program's stays one when it has ended: another like it may follow. */
 void jd__standing_count_thread(void);
-/* No other thread than the calling one, of those that live, has entered an
- * operation so far: while it waits, this process does nothing that others wait
- * for. */
+/* jd has started it, for a device: it is one until it ends. */
+void jd__standing_count_own(void);
+/* No other thread than the calling one is one of them: while it waits, this
+ * process does nothing that others wait for. */
 bool jd__standing_is_only_thread(void);
 
 /* Of all threads that call jd, as seen by one that waits. */
 struct jd_standing {
-    bool is_whole;                    /* each other one stands or rests */
-    bool knows_all;                   /* one rests that knows all of them */
-    int count;                        /* of the others that stand */
+    bool is_whole;  /* each other one stands or rests */
+    bool knows_all; /* jd__standing_know_all() */
+    int count;      /* of the others that stand */
+    int num_users;  /* and of these, with the calling one, the program's */
     uint64_t waits[JD_STANDING_MOST]; /* theirs */
 };
 
@@ -59,8 +64,9 @@ void jd__standing_look(struct jd_standing *ret_standing);
 void jd__standing_rest(void);
 void jd__standing_go_on(void);
 
-/* From now on: no thread is going to call jd for a device that has not called
- * it yet, as this program has its threads from jd_shard_map(). */
+/* This program has its threads from jd_shard_map(): none is going to call jd
+ * for a device that has not called it yet. Until another thread of the
+ * program's than its first one calls jd. */
 void jd__standing_know_all(void);
 
 /* It stands in none any more; for jd__progress_leave(). */

@@ -255,6 +255,7 @@ static jd_status wait_for_others(struct jd_rendezvous *party)
         else
             end_all(party, status);
     }
+    jd__wait_end(&state);
     if (rests)
         jd__standing_go_on();
     if (party->status != JD_OK)

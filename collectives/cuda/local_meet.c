@@ -199,7 +199,7 @@ static char *describe_wait(const struct coming *c, const struct jd_wait *wait,
     if (!out)
         return NULL;
     fprintf(out, "%s%s: device %d of process %d has waited %.3g s for ",
-            wait->operation, c->call->detail ? c->call->detail : "",
+            wait->operation, wait->detail ? wait->detail : "",
             c->comm->device->local_ordinal, wait->self, waited);
     print_missing(c, out);
     fputs(" of the same process, whose thread has not made this call, or waits "
@@ -247,6 +247,7 @@ static jd_status wait_for_all(struct coming *c)
         c->comm->runtime, jd__signature_activity_name(c->call->activity));
     struct jd_cuda_pace pace = jd__cuda_pace(-1);
     jd_status status = JD_OK;
+    wait.detail = c->call->detail;
     wait.is_cancelled = c->comm->is_aborted;
     c->begin = jd__clock_now();
     c->state = jd__wait_start(&wait);

@@ -83,7 +83,7 @@ static void *run_body(void *arg)
 {
     struct body_run *run = arg;
     char *before = jd__message_take(); /* not the body's, on its own thread */
-    jd__standing_count_thread();       /* it may do what others wait for */
+    jd__standing_count_own();          /* it may do what others wait for */
     jd__runtime_enter_body();
     jd_status status = run->body(run->shard, run->arg);
     jd__runtime_leave_body();

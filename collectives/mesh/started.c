@@ -91,6 +91,7 @@ static void take_turn(struct jd_started_queue *queue)
 static void *run_queue(void *arg)
 {
     struct jd_started_queue *queue = arg;
+    jd__standing_count_own();
     pthread_mutex_lock(&table.lock);
     while (!queue->is_ending)
         take_turn(queue);

@@ -269,6 +269,12 @@ struct jd_wait_state jd__wait_start(const struct jd_wait *wait)
                                    .next_tell = FIRST_TELL };
 }
 
+void jd__wait_end(const struct jd_wait_state *state)
+{
+    if (state->told)
+        jd__standing_end();
+}
+
 static bool is_cancelled(const struct jd_wait *wait)
 {
     return wait->is_cancelled &&
@@ -305,13 +311,13 @@ static bool is_far(const struct jd_wait *wait, const struct wait_search *search,
 
 /* While it lasts, and others' waits, this process does nothing that another
  * waits for. A thread that has not called jd yet may do so for a device, unless
- * there will be none, or as many wait as there are devices. */
+ * there will be none, or as many of the program's wait as there are devices. */
 static bool is_alone(const struct jd_wait *wait,
                      const struct jd_standing *others)
 {
     int devices = wait->topology->processes[wait->self].num_devices;
     return others->is_whole && !wait->is_moving &&
-           (devices == 1 || others->knows_all || others->count + 1 >= devices);
+           (devices == 1 || others->knows_all || others->num_users >= devices);
 }
 
 /* One whose data move does not stand. */
@@ -396,6 +402,7 @@ static void tell_service(const struct jd_wait *wait,
     blocked.is_far = is_far(wait, search, missing);
     stand_in(wait, state->told, &blocked, &others);
     blocked.is_transfer = wait->is_transfer;
+    blocked.comm = jd__recorder_current_comm();
     blocked.look = state->look;
     jd__failure_report_blocked(&blocked);
     if (waited >= state->next_tell)
@@ -611,6 +618,7 @@ static jd_status wait_for(const struct jd_wait *wait,
         if (done) {
             count_done(all, ret_index);
             record_end(wait, &state, all);
+            jd__wait_end(&state);
             return JD_OK;
         }
         give_way(tests);

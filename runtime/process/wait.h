@@ -9,6 +9,7 @@
  *     struct jd_wait_state state = jd__wait_start(&wait);
  *     while (status == JD_OK && !has_come())
  *         status = jd__wait_look(&wait, &state, find_missing, arg, 2);
+ *     jd__wait_end(&state);
  *
  * A wait polls and yields between polls, and after some milliseconds sleeps
  * between them, a hundredth of its length: nobody has to wake it when a peer
@@ -130,6 +131,10 @@ struct jd_wait_state {
 
 /* A wait that has not been looked at yet; does not read the clock. */
 struct jd_wait_state jd__wait_start(const struct jd_wait *wait);
+
+/* What it was for has come: the calling thread goes on, and others wait for it
+ * in vain no more. */
+void jd__wait_end(const struct jd_wait_state *state);
 
 /*
  * What a wait of any kind does now and then: ends where the job has failed, or

@@ -503,6 +503,15 @@ char *jd__recorder_last_call(int process)
     return describe_call(ring, ring ? jd__ring_last(ring) : 0, true);
 }
 
+uint64_t jd__recorder_current_comm(void)
+{
+    struct jd_ring_call call;
+    struct jd_ring *ring = get_ring();
+    if (!ring || !current.number || !jd__ring_read(ring, current.number, &call))
+        return 0;
+    return call.comm;
+}
+
 char *jd__recorder_own_call(uint64_t number)
 {
     return describe_call(get_ring(), number, false);

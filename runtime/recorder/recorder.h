@@ -142,6 +142,10 @@ const struct jd_ring *jd__recorder_ring_of(int process);
  */
 char *jd__recorder_last_call(int process);
 
+/* The id of the communicator of the call that the calling thread is in; 0: it
+ * has none, or is not recorded. */
+uint64_t jd__recorder_current_comm(void);
+
 /* A call of this process, by its number, without the words "was in", malloc'ed;
  * NULL where it is not recorded (any more). Blocks: as jd__site_in(). */
 char *jd__recorder_own_call(uint64_t number);

@@ -87,9 +87,9 @@ CLASSES = {
         'agent agent_connect agent_greet agent_heartbeat',
     # The service is one state machine.
     'runtime/coordination/server/service_private.h':
-        'admission barriers blocked circles failures followed greet kv '
-        'pending preemption_sync processes quota service sites stacks '
-        'stragglers strangers traces',
+        'admission barriers blocked circle_search circles failures followed '
+        'greet kv pending preemption_sync processes quota service sites '
+        'stacks stragglers strangers traces',
 }
 
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'

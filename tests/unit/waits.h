@@ -17,6 +17,8 @@ struct said {
     bool is_far, has_threads, is_transfer;
     uint32_t another; /* process plus 1; 0: for one alone */
     uint64_t other;   /* the wait of the process's other thread; 0: none */
+    uint64_t third;   /* that of one more */
+    uint64_t comm;
 };
 
 static inline void say_at(int process, const struct said *said, uint64_t look)
@@ -31,9 +33,10 @@ static inline void say_at(int process, const struct said *said, uint64_t look)
     body.is_far = said->is_far;
     body.is_alone = !said->has_threads;
     body.is_transfer = said->is_transfer;
-    uint64_t others[] = { said->other };
+    uint64_t others[] = { said->other, said->third };
     body.others = others;
-    body.n_others = said->other != 0;
+    body.n_others = (said->other != 0) + (said->third != 0);
+    body.comm = said->comm;
     body.look = look;
     tell(&peers[process], JD__MESSAGE__BODY_BLOCKED, &body);
 }

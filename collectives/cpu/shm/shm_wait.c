@@ -417,6 +417,7 @@ static jd_status await_slowly(struct jd_target *target, int member)
     }
     if (state.begin >= 0) /* members that had come are passed here too */
         jd__recorder_wait_ends(target->group->processes[member]);
+    jd__wait_end(&state);
     return is_revoked ? let_go(target, give_up_too(target, &state)) : JD_OK;
 }
 
@@ -486,6 +487,8 @@ jd_status jd__shm_await_work(struct jd_shm_group *group,
     unsigned turns = 0;
     while (status == JD_OK) {
         enum jd_work done = work->work(arg, &status);
+        if (done != JD_WORK_IDLE)
+            jd__wait_end(&state);
         if (done == JD_WORK_DONE)
             return JD_OK;
         if (done == JD_WORK_MOVED) {

@@ -300,6 +300,7 @@ static void fill_blocked(Jd__Blocked *body, const struct jd_blocked_wait *wait,
     body->is_alone = wait->is_alone;
     body->others = (uint64_t *)wait->others; /* only read */
     body->n_others = (size_t)wait->num_others;
+    body->comm = wait->comm;
     body->is_transfer = wait->is_transfer;
     body->look = wait->look;
 }

@@ -81,6 +81,7 @@ struct jd_blocked_wait {
     bool is_far, is_alone, is_transfer;
     const uint64_t *others; /* where it is alone: as Blocked has them */
     int num_others;
+    uint64_t comm; /* as Blocked has it */
     uint64_t look; /* jd__failure_report_looks() before the processes were found
                       out */
 };

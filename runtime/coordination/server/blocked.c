@@ -132,11 +132,27 @@ static struct jd_blocked *add_blocked(struct jd_service *service,
     return blocked;
 }
 
-/* One with more of them is taken to have a thread elsewhere. */
+/* Whether the process is said to be in the same waits as before. */
+static bool has_same_others(const struct jd_blocked *blocked,
+                            const Jd__Blocked *said, bool is_alone)
+{
+    return blocked->is_alone == is_alone &&
+           (!is_alone ||
+            ((size_t)blocked->num_others == said->n_others &&
+             (!said->n_others ||
+              memcmp(blocked->others, said->others,
+                     said->n_others * sizeof *said->others) == 0)));
+}
+
+/* One with more of them is taken to have a thread elsewhere. Where they are
+ * others than before, what was asked was another question. */
 static void keep_others(struct jd_blocked *blocked, const Jd__Blocked *said)
 {
-    blocked->is_alone = said->is_alone && said->n_others <= JD_BLOCKED_OTHERS;
-    blocked->num_others = blocked->is_alone ? (int)said->n_others : 0;
+    bool is_alone = said->is_alone && said->n_others <= JD_BLOCKED_OTHERS;
+    if (!has_same_others(blocked, said, is_alone))
+        forget_suspicion(blocked);
+    blocked->is_alone = is_alone;
+    blocked->num_others = is_alone ? (int)said->n_others : 0;
     for (int i = 0; i < blocked->num_others; i++)
         blocked->others[i] = said->others[i];
 }
@@ -161,6 +177,8 @@ static void fill_blocked(struct jd_service *service, struct jd_blocked *blocked,
              said->operation);
     blocked->since = service->now - (double)said->waited_ms / 1000;
     blocked->told = service->now;
+    blocked->turn = ++service->num_blocked;
+    blocked->comm = said->comm;
     blocked->is_far = said->is_far;
     blocked->is_transfer = said->is_transfer;
     blocked->look = said->look;

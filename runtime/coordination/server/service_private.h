@@ -90,7 +90,9 @@ struct jd_blocked {
     uint64_t wait;
     char operation[160];
     double since, told;
+    uint64_t turn; /* of all that were told, its last */
     bool is_far, is_alone, is_transfer;
+    uint64_t comm;                      /* 0: not known */
     uint64_t others[JD_BLOCKED_OTHERS]; /* waits of its member's other threads,
                                          * where it is alone */
     int num_others;
@@ -346,7 +348,8 @@ struct jd_service {
     double notice; /* how long waits in a circle must last; negative: none */
     struct jd_suspicions near, far; /* by how long each must last */
     double circles_due;             /* barriers are looked at; 0: not */
-    uint64_t num_looks, num_shows, num_trace_shows, num_trace_readers;
+    uint64_t num_blocked, num_looks, num_shows, num_trace_shows,
+        num_trace_readers;
 
     double stranger_told;  /* the last time that one heard why it goes */
     double waits_told;     /* the last time that one was */

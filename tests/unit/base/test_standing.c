@@ -18,6 +18,7 @@ static void let_pass(void)
 static void *wait_twice(void *unused)
 {
     pthread_barrier_wait(&turn);
+    jd__standing_count_own();
     jd__progress_enter("jd_psum");
     let_pass();
     jd__standing_in(7);
@@ -89,6 +90,7 @@ END_TEST
 static void *look_while_one_rests(void *ret)
 {
     struct jd_standing *others = ret;
+    jd__standing_count_own();
     jd__progress_enter("jd_psum");
     jd__standing_look(others);
     jd__progress_leave();
@@ -107,8 +109,31 @@ START_TEST(one_may_wait_for_the_others)
     pthread_create(&thread, NULL, look_while_one_rests, &others);
     pthread_join(thread, NULL);
     ck_assert(!others.is_whole);
+}
+END_TEST
+
+static void *come_and_go(void *unused)
+{
+    jd__progress_enter("jd_psum");
+    jd__standing_in(5);
+    jd__progress_leave();
+    return unused;
+}
+
+/* Another like it may follow, for a device that nobody knew of. */
+START_TEST(a_thread_of_the_programs_stays_one)
+{
+    pthread_t thread;
+    jd__progress_enter("jd_psum");
     jd__standing_know_all();
     ck_assert(look().knows_all);
+    ck_assert_int_eq(look().num_users, 1);
+    pthread_create(&thread, NULL, come_and_go, NULL);
+    pthread_join(thread, NULL);
+    expect(false, 0);
+    ck_assert(!look().knows_all);
+    ck_assert(!jd__standing_is_only_thread());
+    jd__progress_leave();
 }
 END_TEST
 
@@ -117,6 +142,7 @@ enum { MANY = JD_STANDING_MOST + 1 };
 
 static void *stand(void *number)
 {
+    jd__standing_count_own();
     jd__progress_enter("jd_psum");
     jd__standing_in((uint64_t)(uintptr_t)number);
     pthread_barrier_wait(&turn);
@@ -151,6 +177,7 @@ int main(void)
     tcase_add_test(tcase, one_thread_is_whole);
     tcase_add_test(tcase, another_thread_has_to_stand);
     tcase_add_test(tcase, one_may_wait_for_the_others);
+    tcase_add_test(tcase, a_thread_of_the_programs_stays_one);
     tcase_add_test(tcase, too_many_are_not_whole);
     return unit_main(suite);
 }

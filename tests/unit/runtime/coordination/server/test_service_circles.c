@@ -194,14 +194,14 @@ END_TEST
 
 /* ---- of several threads ------------------------------------------------- */
 
-/* Two processes of two threads: their first ones wait in the calls of the
- * others' second ones, and for their own process's other thread. */
+/* Two processes of two threads, {0, 1} and {2, 3} of a mesh: 0 waits for 2 over
+ * p, that for 3 over d, that for 1 over p, and that for 0 over d. */
 enum { THREADS = 2 };
 static const struct said of_threads[2][THREADS] = {
-    { { 1, "jd_psum over p", 20, .process = 1, .other = 2 },
-      { 2, "jd_psum over d", 20, .process = 0, .other = 1 } },
-    { { 4, "jd_psum over d", 20, .process = 1, .other = 5 },
-      { 5, "jd_psum over p", 20, .process = 0, .other = 4 } },
+    { { 1, "jd_psum over p", 20, .process = 1, .other = 2, .comm = 102 },
+      { 2, "jd_psum over d", 20, .process = 0, .other = 1, .comm = 101 } },
+    { { 4, "jd_psum over d", 20, .process = 1, .other = 5, .comm = 123 },
+      { 5, "jd_psum over p", 20, .process = 0, .other = 4, .comm = 113 } },
 };
 
 static void say_threads(const struct said (*said)[THREADS])
@@ -211,8 +211,15 @@ static void say_threads(const struct said (*said)[THREADS])
             say(i, said[i][k]);
 }
 
+static bool has_failure(void)
+{
+    const struct peer *peer = &peers[0];
+    return peer->first < peer->last &&
+           peer->inbox[peer->first]->body_case == JD__MESSAGE__BODY_FAILURE;
+}
+
 /* Each thread answers the last of the Looks that have come. */
-static void answer_with_threads(int process, const struct said said[THREADS])
+static void answer_with_threads(int process, const struct said *said, int count)
 {
     uint64_t number = 0;
     do {
@@ -220,7 +227,7 @@ static void answer_with_threads(int process, const struct said said[THREADS])
         number = look->look->number;
         drop(look);
     } while (peers[process].first < peers[process].last);
-    for (int k = 0; k < THREADS; k++)
+    for (int k = 0; k < count; k++)
         say_at(process, &said[k], number);
 }
 
@@ -228,7 +235,7 @@ static void confirm_threads(const struct said (*said)[THREADS])
 {
     for (int time = 0; time < 2; time++) {
         for (int i = 0; i < 2; i++)
-            answer_with_threads(i, said[i]);
+            answer_with_threads(i, said[i], THREADS);
         pass(0.5);
     }
 }
@@ -245,9 +252,9 @@ START_TEST(a_circle_through_all_threads_ends_the_job)
         &peers[0],
         "process 1 (train, pid 101 on h0): it waits in jd_psum over p for "
         "process 0, which waits in jd_psum over d at train.c:36 for another "
-        "thread of its own, which waits in jd_psum over p for process 1, for "
-        "20 s: none of "
-        "their threads can go on; ");
+        "thread of its own, which waits in jd_psum over p for process 1, which "
+        "waits in jd_psum over d for another thread of its own, for 20 s: none "
+        "of their threads can go on; ");
     finish();
 }
 END_TEST
@@ -277,6 +284,133 @@ START_TEST(a_thread_that_can_go_on_ends_no_job)
 }
 END_TEST
 
+/* The second threads exchange what takes its time, and the first ones wait for
+ * them in the next call. */
+START_TEST(what_is_under_way_in_one_call_ends_no_job)
+{
+    static const struct said said[2][THREADS] = {
+        { { 1, "jd_psum over d", 20, .process = 0, .other = 2, .comm = 101 },
+          { 2, "jd_psum over p", 20, .process = 1, .other = 1, .comm = 113 } },
+        { { 4, "jd_psum over d", 20, .process = 1, .other = 5, .comm = 123 },
+          { 5, "jd_psum over p", 20, .process = 0, .other = 4, .comm = 113 } },
+    };
+    start_noticing(2, 20);
+    say_threads(said);
+    pass(0.9);
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
+/* Each says its wait; the last one is looked at when all are known. */
+static void say_all(const int *processes, const struct said *said, int count)
+{
+    for (int i = 0; i < count; i++)
+        say(processes[i], said[i]);
+}
+
+/* Processes 0 and 1 wait for each other in two calls; process 0's second thread
+ * and process 2 for each other in one. */
+START_TEST(nor_does_it_hold_a_thread)
+{
+    static const struct said said[] = {
+        { 2, "jd_psum over c", 20, .process = 2, .other = 1, .comm = 3 },
+        { 7, "jd_psum over c", 20, .process = 0, .comm = 3 },
+        { 4, "jd_psum over b", 20, .process = 0, .comm = 2 },
+        { 1, "jd_psum over a", 20, .process = 1, .other = 2, .comm = 1 },
+    };
+    start_noticing(3, 20);
+    say_all((int[]){ 0, 2, 1, 0 }, said, 4);
+    pass(0.9);
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
+/* Process 0's second thread waits for 2, who waits for 4, who runs, and for 3,
+ * who waits for 2. */
+START_TEST(who_leans_on_one_that_can_go_on_holds_nobody)
+{
+    static const struct said said[] = {
+        { 2, "jd_psum over c", 20, .process = 2, .other = 1, .another = 1 + 3 },
+        { 7, "jd_psum over d", 20, .process = 4 },
+        { 8, "jd_psum over e", 20, .process = 2 },
+        { 4, "jd_psum over b", 20, .process = 0 },
+        { 1, "jd_psum over a", 20, .process = 1, .other = 2 },
+    };
+    start_noticing(5, 20);
+    say_all((int[]){ 0, 2, 3, 1, 0 }, said, 5);
+    pass(0.9);
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
+/* Process 0's second thread waits for 2. Between the two answers it has done
+ * what others wait for, and its process says that it is in the other wait
+ * alone. */
+START_TEST(who_is_in_other_waits_is_asked_anew)
+{
+    struct said said[] = {
+        { 1, "jd_psum over a", 20, .process = 1, .other = 2 },
+        { 2, "jd_psum over c", 20, .process = 2, .other = 1 },
+        { 4, "jd_psum over b", 20, .process = 0 },
+        { 7, "jd_psum over d", 20, .process = 0 },
+    };
+    start_noticing(3, 20);
+    for (int i = 0; i < 4; i++)
+        say(i < 2 ? 0 : i - 1, said[i]);
+    answer_with_threads(0, said, 2);
+    answer_with_threads(1, &said[2], 1);
+    answer_with_threads(2, &said[3], 1);
+    pass(0.5);
+    said[0].other = 0;
+    answer_with_threads(0, said, 1);
+    answer_with_threads(1, &said[2], 1);
+    pass(0.05);
+    drop(take(&peers[0], JD__MESSAGE__BODY_LOOK)); /* from the beginning */
+    drop(take(&peers[2], JD__MESSAGE__BODY_LOOK));
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
+/* The threads of processes 0 and 1 wait for each other, and one more for
+ * process 2, whose own wait for each other: three circles, of which two have
+ * the third in them. They are asked in turn, and not for ever. */
+enum { THREE = 3 };
+static const struct said that_share[THREE][THREE] = {
+    { { 3, "c", 20, .process = 2, .other = 1, .third = 2, .comm = 3 },
+      { 1, "a", 20, .process = 0, .other = 2, .third = 3, .comm = 1 },
+      { 2, "b", 20, .process = 0, .other = 1, .third = 3, .comm = 2 } },
+    { { 6, "c", 20, .process = 2, .other = 4, .third = 5, .comm = 6 },
+      { 4, "a", 20, .process = 1, .other = 5, .third = 6, .comm = 4 },
+      { 5, "b", 20, .process = 1, .other = 4, .third = 6, .comm = 5 } },
+    { { 7, "d", 20, .process = 2, .other = 8, .comm = 7 },
+      { 8, "e", 20, .process = 2, .other = 7, .comm = 8 } },
+};
+
+START_TEST(circles_that_share_waits_come_to_an_end)
+{
+    int looks = 0;
+    start_noticing(3, 20);
+    for (int i = THREE - 1; i >= 0; i--, pass(0.05))
+        for (int k = 0; k < THREE && that_share[i][k].wait; k++)
+            say(i, that_share[i][k]);
+    for (int time = 0; time < 40 && !has_failure(); time++) {
+        for (int i = 0; i < THREE && !has_failure(); i++)
+            if (peers[i].first < peers[i].last) {
+                answer_with_threads(i, that_share[i], i < 2 ? THREE : 2);
+                looks++;
+            }
+        pass(0.05);
+    }
+    ck_assert(has_failure());
+    ck_assert_int_le(looks, 18);
+    finish();
+}
+END_TEST
+
 /* The two circle in p; their second threads wait for process 2, which waits for
  * one of them: it is asked too. */
 START_TEST(who_holds_the_other_threads_is_asked)
@@ -296,7 +430,7 @@ START_TEST(who_holds_the_other_threads_is_asked)
     say(2, third);
     for (int time = 0; time < 2; time++) {
         for (int i = 0; i < 2; i++)
-            answer_with_threads(i, said[i]);
+            answer_with_threads(i, said[i], THREADS);
         pass(0.5);
     }
     drop(take(&peers[2], JD__MESSAGE__BODY_LOOK));
@@ -471,6 +605,11 @@ int main(void)
     tcase_add_test(tcase, a_circle_through_all_threads_ends_the_job);
     tcase_add_test(tcase, a_thread_that_can_go_on_ends_no_job);
     tcase_add_test(tcase, who_holds_the_other_threads_is_asked);
+    tcase_add_test(tcase, what_is_under_way_in_one_call_ends_no_job);
+    tcase_add_test(tcase, nor_does_it_hold_a_thread);
+    tcase_add_test(tcase, who_leans_on_one_that_can_go_on_holds_nobody);
+    tcase_add_test(tcase, who_is_in_other_waits_is_asked_anew);
+    tcase_add_test(tcase, circles_that_share_waits_come_to_an_end);
     tcase = unit_case(suite, "with barriers");
     tcase_add_test(tcase, a_barrier_against_a_call_is_a_circle);
     tcase_add_test(tcase, a_call_against_a_barrier_is_a_circle);
