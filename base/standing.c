@@ -4,11 +4,10 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 static struct {
     atomic_uint threads;     /* that enter, and live or may be followed */
-    atomic_bool has_several; /* of the program's */
+    atomic_uint users;       /* of them, of the program's */
     pthread_mutex_t lock;
     uint64_t waits[JD_STANDING_MOST]; /* 0: free */
     bool is_users[JD_STANDING_MOST];
@@ -55,9 +54,7 @@ void jd__standing_count_thread(void)
 {
     if (jd__standing_thread.is_counted)
         return;
-    if (gettid() != getpid())
-        atomic_store_explicit(&standing.has_several, true,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&standing.users, 1, memory_order_relaxed);
     count_thread();
 }
 
@@ -137,7 +134,7 @@ void jd__standing_look(struct jd_standing *ret_standing)
     look_at_others(ret_standing);
     ret_standing->knows_all =
         standing.knows_all &&
-        !atomic_load_explicit(&standing.has_several, memory_order_relaxed);
+        atomic_load_explicit(&standing.users, memory_order_relaxed) <= 1;
     ret_standing->is_whole =
         count_threads() == 1 + (unsigned)ret_standing->count + standing.resting;
     pthread_mutex_unlock(&standing.lock);

@@ -65,8 +65,8 @@ void jd__standing_rest(void);
 void jd__standing_go_on(void);
 
 /* This program has its threads from jd_shard_map(): none is going to call jd
- * for a device that has not called it yet. Until another thread of the
- * program's than its first one calls jd. */
+ * for a device that has not called it yet. Until a second thread of the
+ * program's calls jd. */
 void jd__standing_know_all(void);
 
 /* It stands in none any more; for jd__progress_leave(). */

@@ -372,6 +372,7 @@ static jd_status await_result(struct jd_comm *comm,
         else if (status == JD_OK)
             jd__cuda_nccl_comm_unlock(comm->ending);
     }
+    jd__wait_end(&state);
     return status;
 }
 

@@ -169,6 +169,11 @@ void jd__wait_tell_own(const struct jd_wait *wait, struct jd_wait_state *state,
     host->wait_tell_own(wait, state, waited, is_notice);
 }
 
+void jd__wait_end(const struct jd_wait_state *state)
+{
+    host->wait_end(state);
+}
+
 void jd__wait_warn(const struct jd_wait *wait, char *text)
 {
     host->wait_warn(wait, text);

@@ -256,6 +256,7 @@ static jd_status wait_for_all(struct coming *c)
             status = look_around(c, &wait);
         jd__cuda_pause(&pace);
     }
+    jd__wait_end(&c->state);
     return status;
 }
 

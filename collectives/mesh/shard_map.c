@@ -83,7 +83,6 @@ static void *run_body(void *arg)
 {
     struct body_run *run = arg;
     char *before = jd__message_take(); /* not the body's, on its own thread */
-    jd__standing_count_own();          /* it may do what others wait for */
     jd__runtime_enter_body();
     jd_status status = run->body(run->shard, run->arg);
     jd__runtime_leave_body();
@@ -95,13 +94,20 @@ static void *run_body(void *arg)
     return NULL;
 }
 
+/* On a thread that is here for it. */
+static void *run_on_own_thread(void *run)
+{
+    jd__standing_count_own(); /* it may do what others wait for */
+    return run_body(run);
+}
+
 /* ---- running ------------------------------------------------------------ */
 
 static void run_all(struct jd_mesh *mesh, struct body_run *runs)
 {
     int started = 0, error = 0;
     for (; started < mesh->num_shards && error == 0; started += error == 0)
-        error = pthread_create(&runs[started].thread, NULL, run_body,
+        error = pthread_create(&runs[started].thread, NULL, run_on_own_thread,
                                &runs[started]);
     if (error != 0) {
         char sentence[160];

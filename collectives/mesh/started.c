@@ -78,6 +78,14 @@ static void run_first(struct jd_started_queue *queue)
     pthread_cond_broadcast(&queue->changed);
 }
 
+/* Meanwhile it does nothing: another thread of this process has to begin. */
+static void rest_until_change(struct jd_started_queue *queue)
+{
+    jd__standing_rest();
+    pthread_cond_wait(&queue->changed, &table.lock);
+    jd__standing_go_on();
+}
+
 /* With the lock: does what there is to do, or waits until somebody has done
  * something. */
 static void take_turn(struct jd_started_queue *queue)
@@ -85,7 +93,7 @@ static void take_turn(struct jd_started_queue *queue)
     if (queue->first && !queue->is_running)
         run_first(queue);
     else
-        pthread_cond_wait(&queue->changed, &table.lock);
+        rest_until_change(queue);
 }
 
 static void *run_queue(void *arg)

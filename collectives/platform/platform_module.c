@@ -85,6 +85,7 @@ static const struct jd_platform_host host = {
     .wait_start = jd__wait_start,
     .wait_look = jd__wait_look,
     .wait_tell_own = jd__wait_tell_own,
+    .wait_end = jd__wait_end,
     .wait_warn = jd__wait_warn,
     .wait_fail_deadline = jd__wait_fail_deadline,
     .make_progress = make_progress,

@@ -61,6 +61,7 @@ struct jd_platform_host {
     void (*wait_tell_own)(const struct jd_wait *wait,
                           struct jd_wait_state *state, double waited,
                           bool is_notice);
+    void (*wait_end)(const struct jd_wait_state *state);
     void (*wait_warn)(const struct jd_wait *wait, char *text);
     jd_status (*wait_fail_deadline)(const struct jd_wait *wait, char *text);
     void (*make_progress)(const struct jd_runtime *runtime);

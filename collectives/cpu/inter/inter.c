@@ -112,6 +112,22 @@ static jd_status choose_merge(const struct jd_comm *comm, const char *operation)
     return status;
 }
 
+/* They are the same for each call. */
+static bool make_rounds(struct jd_inter *inter, const struct jd_comm *comm)
+{
+    struct jd_schedule schedule = { .kind = inter->merge,
+                                    .parties = comm->num_groups,
+                                    .self = inter->group };
+    int count = jd__schedule_rounds(&schedule);
+    inter->rounds = calloc((size_t)count + 1, sizeof *inter->rounds);
+    for (int k = 0; inter->rounds && k < count; k++) {
+        struct jd_round round = jd__schedule_round(&schedule, k);
+        if (round.from >= 0 || round.to >= 0)
+            inter->rounds[inter->num_rounds++] = round;
+    }
+    return inter->rounds;
+}
+
 jd_status jd__inter_create(struct jd_comm *comm, const char *operation)
 {
     size_t bytes = sizeof *comm->inter + (size_t)comm->size * sizeof(int);
@@ -119,7 +135,8 @@ jd_status jd__inter_create(struct jd_comm *comm, const char *operation)
     jd_status status = comm->inter && make_layout(comm->inter, comm)
                            ? choose_merge(comm, operation)
                            : jd__fail_no_memory(operation, bytes);
-    if (status == JD_OK && !make_arrays(comm->inter, comm))
+    if (status == JD_OK &&
+        !(make_arrays(comm->inter, comm) && make_rounds(comm->inter, comm)))
         status = jd__fail_no_memory(operation,
                                     bytes + 2 * jd__inter_pass_size(comm));
     if (status != JD_OK)
@@ -150,6 +167,7 @@ void jd__inter_destroy(struct jd_comm *comm)
     free(inter->begins);
     free(inter->served);
     free(inter->list);
+    free(inter->rounds);
     free(inter->ins);
     free(inter->outs);
     free(inter->own);

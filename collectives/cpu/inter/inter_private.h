@@ -31,6 +31,8 @@ struct jd_inter {
     void **outs;      /* as many */
 
     enum jd_schedule_kind merge; /* how leaders come to a call */
+    struct jd_round *rounds;     /* of it, a leader's own; none that is idle */
+    int num_rounds;
     uint64_t syncs;              /* how many there were */
     struct jd_inter_pass *own; /* of a leader; inter_sync.c's */
     struct jd_inter_pass *other;

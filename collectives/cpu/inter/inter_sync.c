@@ -91,10 +91,10 @@ static const struct told *told_by(const struct jd_comm *comm, int place)
 static const char *brought_by(const struct jd_comm *comm,
                               const struct jd_inter_sync *sync, int place)
 {
+    if (place == comm->inter->place && sync->bytes)
+        return sync->call->in;
     if (!sync->offers)
         return (const char *)(told_by(comm, place) + 1);
-    if (place == comm->inter->place)
-        return sync->call->in;
     return jd__shm_at(comm->group, place, told_by(comm, place)->in,
                       sync->bytes);
 }
@@ -256,12 +256,13 @@ bool jd__inter_has_come(const struct jd_comm *comm,
 
 /* ---- in a group ---------------------------------------------------------- */
 
-/* Whether this member's bytes are in what it tells its group. */
+/* Whether this member's bytes are in what it tells its group, if there are
+ * others in it. */
 static bool tells_bytes(const struct jd_comm *comm,
                         const struct jd_inter_sync *sync)
 {
-    return sync->brings != JD_BRING_NOTHING && sync->bytes && !sync->offers &&
-           sync->brings != JD_BRING_PIECE &&
+    return !jd__inter_is_lone(comm) && sync->brings != JD_BRING_NOTHING &&
+           sync->bytes && !sync->offers && sync->brings != JD_BRING_PIECE &&
            (sync->brings != JD_BRING_SOURCE ||
             sync->signature.source == comm->index);
 }
@@ -563,22 +564,13 @@ static jd_status go_round(struct jd_comm *comm,
 static jd_status tell_leaders(struct jd_comm *comm,
                               const struct jd_inter_sync *sync)
 {
-    struct jd_schedule schedule = { .kind = comm->inter->merge,
-                                    .parties = comm->num_groups,
-                                    .self = comm->inter->group };
-    int rounds = jd__schedule_rounds(&schedule);
+    const struct jd_inter *inter = comm->inter;
     jd_status status = JD_OK;
-    bool is_first = true;
     struct jd_wait *wait = jd__channel_next_wait(comm->wire);
     double first_look = 0; /* all rounds have one deadline */
     wait->first_look = &first_look;
-    for (int k = 0; status == JD_OK && k < rounds; k++) {
-        struct jd_round round = jd__schedule_round(&schedule, k);
-        if (round.from < 0 && round.to < 0)
-            continue;
-        status = go_round(comm, sync, &round, is_first);
-        is_first = false;
-    }
+    for (int k = 0; status == JD_OK && k < inter->num_rounds; k++)
+        status = go_round(comm, sync, &inter->rounds[k], k == 0);
     wait->first_look = NULL;
     return status;
 }
@@ -596,6 +588,8 @@ static void write_outcome(const struct jd_comm *comm, struct outcome *outcome)
     outcome->status = said->status;
     outcome->is_seen = said->is_seen;
     outcome->odd = second->member < 0 ? -1 : odd->member;
+    if (outcome->odd < 0)
+        return;
     outcome->other = other->member;
     outcome->odd_signature = odd->signature;
     outcome->other_signature = other->signature;

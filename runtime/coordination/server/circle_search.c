@@ -6,7 +6,7 @@
 
 #define LONGEST_CIRCLE 64 /* waits */
 #define MOST_TRIES 64     /* circles that are not held, before it is given up */
-#define MOST_LOOKED 8192  /* at steps that might hold them */
+#define MOST_LOOKED 4096  /* at processes, in one search */
 #define MOST_MISSING 16   /* of a barrier, that are looked at */
 
 /* ---- a step ------------------------------------------------------------- */
@@ -42,24 +42,36 @@ find_told_last(const struct jd_service_process *member)
     return last;
 }
 
+/* By the numbers of the waits, whoever has told last. */
+static void put_in_order(struct jd_circle_step *steps, int count,
+                         struct jd_blocked *blocked)
+{
+    int at = count;
+    for (; at > 0 && steps[at - 1].blocked->wait > blocked->wait; at--)
+        steps[at] = steps[at - 1];
+    steps[at] = (struct jd_circle_step){ .member = blocked->member,
+                                         .blocked = blocked };
+}
+
 /* The waits of each of its threads; 0: one may do what others wait for. */
 static int list_blocked(const struct jd_service *service,
                         struct jd_service_process *member,
                         struct jd_circle_step steps[JD_CIRCLE_OWN])
 {
     struct jd_blocked *last = find_told_last(member);
+    int count = 0;
     if (!is_blocked(service, last))
         return 0;
-    steps[0] = (struct jd_circle_step){ .member = member, .blocked = last };
+    put_in_order(steps, count++, last);
     for (int i = 0; i < last->num_others; i++) {
         struct jd_blocked *other = jd__blocked_find(member, last->others[i]);
         if (!is_blocked(service, other))
             return 0;
-        steps[i + 1] = (struct jd_circle_step){ .member = member,
-                                                .blocked = other,
-                                                .number = i + 1 };
+        put_in_order(steps, count++, other);
     }
-    return 1 + last->num_others;
+    for (int i = 0; i < count; i++)
+        steps[i].number = i;
+    return count;
 }
 
 /* The member's waits. Where one is at the service, what it told before is over.
@@ -206,13 +218,23 @@ static bool is_closed(struct jd_circle_path *path,
 static bool follow_waits(struct jd_circle_path *path,
                          const struct jd_circle_step *step);
 
+/* The waits of a process; none where too many have been looked at. */
+static int look_at(struct jd_circle_path *path, int process,
+                   struct jd_circle_step steps[JD_CIRCLE_OWN])
+{
+    if (path->looked == MOST_LOOKED)
+        return 0;
+    path->looked++;
+    return jd__circle_search_list(path->service,
+                                  &path->service->members[process], steps);
+}
+
 /* Whether the way goes on by one of the waits of that process, and back. */
 static bool follow_process(struct jd_circle_path *path,
                            const struct jd_circle_step *step, int process)
 {
     struct jd_circle_step nexts[JD_CIRCLE_OWN];
-    int count = jd__circle_search_list(path->service,
-                                       &path->service->members[process], nexts);
+    int count = look_at(path, process, nexts);
     bool is_same_call;
     count = choose_nexts(step, nexts, count, &is_same_call);
     for (int i = 0; i < count; i++)
@@ -246,18 +268,28 @@ static bool hold_process(struct jd_circle_path *path, int process);
 static bool hold_step(struct jd_circle_path *path,
                       const struct jd_circle_step *step);
 
+/* One that is in the call has come to it. Where it is not known to be the same
+ * one, its process must not come to another like it either. */
+static bool hold_in_call(struct jd_circle_path *path,
+                         const struct jd_circle_step *step,
+                         const struct jd_circle_step *next)
+{
+    bool is_known = step->blocked->comm && next->blocked->comm;
+    return hold_step(path, next) &&
+           (is_known || hold_process(path, next->member->index));
+}
+
 /* Whether that process cannot do what the wait is for. */
 static bool hold_awaited(struct jd_circle_path *path,
                          const struct jd_circle_step *step, int process)
 {
     struct jd_circle_step nexts[JD_CIRCLE_OWN];
     bool is_same_call, is_held = false;
-    int count = jd__circle_search_list(path->service,
-                                       &path->service->members[process], nexts);
+    int count = look_at(path, process, nexts);
     count = choose_nexts(step, nexts, count, &is_same_call);
     if (is_same_call) {
         for (int i = 0; i < count && !is_held; i++)
-            is_held = hold_step(path, &nexts[i]);
+            is_held = hold_in_call(path, step, &nexts[i]);
         return is_held;
     }
     path->ways++;
@@ -266,27 +298,39 @@ static bool hold_awaited(struct jd_circle_path *path,
     return is_held;
 }
 
+static bool hold_one_awaited(struct jd_circle_path *path,
+                             const struct jd_circle_step *step)
+{
+    int missing[MOST_MISSING];
+    int count = list_missing(path->service, step, missing);
+    bool is_held = false;
+    if (path->depth == LONGEST_CIRCLE)
+        return false;
+    path->depth++;
+    for (int i = 0; i < count && !is_held; i++)
+        is_held = hold_awaited(path, step, missing[i]);
+    path->depth--;
+    return is_held;
+}
+
 /* Whether one that it waits for cannot go on. A wait that leads back to itself
  * in one call alone is for what is under way. */
 static bool hold_step(struct jd_circle_path *path,
                       const struct jd_circle_step *step)
 {
-    int missing[MOST_MISSING], place = place_of(path, step);
+    int place = place_of(path, step);
     if (is_dead(path, step))
         return false;
     if (place >= path->first)
         return !path->steps[place].is_open ||
                path->ways > path->steps[place].ways;
-    if (path->count == JD_CIRCLE_STEPS || path->looked++ == MOST_LOOKED)
+    if (path->count == JD_CIRCLE_STEPS)
         return false;
     place = path->count++;
     path->steps[place] = *step;
     path->steps[place].is_open = true;
     path->steps[place].ways = path->ways;
-    int count = list_missing(path->service, step, missing);
-    bool is_held = false;
-    for (int i = 0; i < count && !is_held; i++)
-        is_held = hold_awaited(path, step, missing[i]);
+    bool is_held = hold_one_awaited(path, step);
     path->steps[place].is_open = false;
     if (!is_held) /* nor is what leans on it */
         path->count = place;
@@ -298,8 +342,7 @@ static bool hold_process(struct jd_circle_path *path, int process)
 {
     struct jd_circle_step own[JD_CIRCLE_OWN];
     int before = path->count;
-    int count = jd__circle_search_list(path->service,
-                                       &path->service->members[process], own);
+    int count = look_at(path, process, own);
     for (int i = 0; i < count; i++)
         if (!hold_step(path, &own[i])) {
             path->dead[process] = ~0u;
@@ -311,7 +354,7 @@ static bool hold_process(struct jd_circle_path *path, int process)
 
 static bool hold_circle(struct jd_circle_path *path)
 {
-    path->ways = path->looked = 0;
+    path->ways = path->depth = 0;
     for (int i = path->first; i < path->end; i++)
         if (!hold_process(path, path->steps[i].member->index))
             return false;

@@ -5,6 +5,7 @@
  * suspicion: what was told may be over (circles.c).
  *
  *     path.service = service; path.dead = calloc(service->count, ...);
+ *     path.looked = 0;
  *     count = jd__circle_search_list(service, member, own);
  *     if (count && jd__circle_search_find(&path, &own[0]))
  *         steps[path.first .. path.end) is a circle, ... path.count) hold it
@@ -41,7 +42,8 @@ struct jd_circle_path {
     int end;        /* behind the last of them */
     int count;      /* with what holds the other waits of their processes */
     int ways;       /* to other calls, on the way to what is looked at now */
-    int looked;     /* at steps that might hold these */
+    int depth;      /* of that way */
+    int looked;     /* at processes */
     uint32_t *dead; /* of each process, its waits from which no way comes back,
                      * by their bits */
 };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_shard_map.c - a body for each local device: each runs once, at the same
  * time as the others, and one that fails ends them, wherever they wait. */
+#include "base/progress.h"
+#include "base/standing.h"
 #include "jd_coordination.h"
 #include "tests/unit/fake_platform.h"
 
@@ -67,6 +69,43 @@ static jd_status note_thread(jd_shard *shard, void *arg)
     *(pthread_t *)arg = pthread_self();
     return JD_OK;
 }
+
+static jd_status enter_once(jd_shard *shard, void *unused)
+{
+    (void)shard;
+    (void)unused;
+    jd__progress_enter("jd_psum");
+    jd__progress_leave();
+    return JD_OK;
+}
+
+static void *map_once(void *mesh)
+{
+    UNIT_OK(jd_shard_map(mesh, enter_once, NULL));
+    return NULL;
+}
+
+/* Of one device the caller's thread is the body's, and the program's: another
+ * may follow when it has ended. */
+START_TEST(a_thread_of_the_programs_stays_one)
+{
+    pthread_t thread;
+    jd_mesh *mesh = fake_mesh(2, (int[]){ 1, -1 }, names);
+    pthread_create(&thread, NULL, map_once, mesh);
+    pthread_join(thread, NULL);
+    ck_assert(!jd__standing_is_only_thread());
+    jd_mesh_destroy(mesh);
+}
+END_TEST
+
+START_TEST(threads_for_devices_end)
+{
+    jd_mesh *mesh = fake_mesh(2, (int[]){ 1, -1 }, names);
+    map_once(mesh);
+    ck_assert(jd__standing_is_only_thread());
+    jd_mesh_destroy(mesh);
+}
+END_TEST
 
 START_TEST(one_device_has_the_calling_thread)
 {
@@ -353,9 +392,11 @@ int main(void)
     tcase_add_test(eight, failure_is_the_jobs_and_the_meshs);
     tcase_add_test(eight, thread_that_cannot_start_is_a_failure);
     tcase_add_test(eight, arguments_are_checked);
+    tcase_add_test(eight, threads_for_devices_end);
     TCase *one = unit_case(suite, "one device");
     tcase_add_checked_fixture(one, start_one, NULL);
     tcase_add_test(one, one_device_has_the_calling_thread);
+    tcase_add_test(one, a_thread_of_the_programs_stays_one);
     tcase_add_test(one, a_body_does_not_fail_with_anothers_sentence);
     tcase_add_test(one, one_body_fails_on_the_calling_thread);
     tcase_add_test(one, open_group_is_a_failure);

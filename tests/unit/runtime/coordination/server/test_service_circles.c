@@ -346,6 +346,25 @@ START_TEST(who_leans_on_one_that_can_go_on_holds_nobody)
 }
 END_TEST
 
+/* Process 1's second thread waits for 0 in a call that is not known to be that
+ * of 0's first thread; the second one may yet come to it. */
+START_TEST(a_call_that_is_not_known_is_not_taken_for_another)
+{
+    static const struct said said[] = {
+        { 2, "jd_psum over c", 20, .process = 3, .other = 1 },
+        { 5, "jd_psum over x", 20, .process = 0, .other = 4 },
+        { 8, "jd_psum over b", 20, .process = 1 },
+        { 1, "jd_psum over x", 20, .process = 2, .other = 2 },
+        { 4, "jd_psum over a", 20, .process = 2, .other = 5 },
+    };
+    start_noticing(4, 20);
+    say_all((int[]){ 0, 1, 2, 0, 1 }, said, 5);
+    pass(0.9);
+    expect_all_quiet();
+    finish();
+}
+END_TEST
+
 /* Process 0's second thread waits for 2. Between the two answers it has done
  * what others wait for, and its process says that it is in the other wait
  * alone. */
@@ -442,8 +461,9 @@ START_TEST(who_holds_the_other_threads_is_asked)
     expect_failure_begins(
         &peers[2],
         "process 2 (train, pid 102 on h1): it waits in jd_psum over z for "
-        "process 0, which waits in jd_psum over e for process 2, for 20 s: "
-        "none of their threads can go on; ");
+        "process 0, which waits in jd_psum over p for process 1, which waits "
+        "in jd_psum over f for process 2, for 20 s: none of their threads can "
+        "go on; ");
     finish();
 }
 END_TEST
@@ -608,6 +628,7 @@ int main(void)
     tcase_add_test(tcase, what_is_under_way_in_one_call_ends_no_job);
     tcase_add_test(tcase, nor_does_it_hold_a_thread);
     tcase_add_test(tcase, who_leans_on_one_that_can_go_on_holds_nobody);
+    tcase_add_test(tcase, a_call_that_is_not_known_is_not_taken_for_another);
     tcase_add_test(tcase, who_is_in_other_waits_is_asked_anew);
     tcase_add_test(tcase, circles_that_share_waits_come_to_an_end);
     tcase = unit_case(suite, "with barriers");
