@@ -10,6 +10,7 @@ static struct {
     atomic_uint users;       /* of them, of the program's */
     pthread_mutex_t lock;
     uint64_t waits[JD_STANDING_MOST]; /* 0: free */
+    uint64_t calls[JD_STANDING_MOST];
     bool is_users[JD_STANDING_MOST];
     unsigned resting;
     bool knows_all;
@@ -91,18 +92,34 @@ static void find_place(void)
             jd__standing_thread.place = i + 1;
 }
 
-void jd__standing_in(uint64_t wait)
+void jd__standing_in(uint64_t wait, uint64_t call)
 {
     if (!jd__standing_thread.is_counted)
         return;
     pthread_mutex_lock(&standing.lock);
     find_place();
-    if (own_wait()) {
-        *own_wait() = wait;
-        standing.is_users[jd__standing_thread.place - 1] =
-            !jd__standing_thread.is_own;
+    int place = jd__standing_thread.place - 1;
+    if (place >= 0) {
+        standing.waits[place] = wait;
+        standing.calls[place] = call;
+        standing.is_users[place] = !jd__standing_thread.is_own;
     }
     pthread_mutex_unlock(&standing.lock);
+}
+
+int jd__standing_list(uint64_t waits[JD_STANDING_MOST],
+                      uint64_t calls[JD_STANDING_MOST])
+{
+    int count = 0;
+    pthread_mutex_lock(&standing.lock);
+    for (int i = 0; i < JD_STANDING_MOST; i++) {
+        if (!standing.waits[i])
+            continue;
+        waits[count] = standing.waits[i];
+        calls[count++] = standing.calls[i];
+    }
+    pthread_mutex_unlock(&standing.lock);
+    return count;
 }
 
 void jd__standing_end(void)

@@ -7,7 +7,7 @@
  *     jd__standing_count_thread();           before its first operation
  *     jd__standing_count_own();              the same of a thread of jd's
  *
- *     jd__standing_in(wait);                 in a wait, each time it is told
+ *     jd__standing_in(wait, call);           in a wait, each time it is told
  *     ... jd__progress_leave()               ends it
  *
  *     jd__standing_rest();                   pthread_join() of those threads
@@ -52,12 +52,16 @@ struct jd_standing {
 };
 
 /* The calling thread, one that enters operations, stands in the wait of that
- * number, not 0, and in no other. */
-void jd__standing_in(uint64_t wait);
+ * number, not 0, and in no other. call: the number of its operation, or 0. */
+void jd__standing_in(uint64_t wait, uint64_t call);
 
 /* What the others do. Not whole where the calling thread enters no operations:
  * it waits for another then. */
 void jd__standing_look(struct jd_standing *ret_standing);
+
+/* Who stands now, and in which operations; how many. */
+int jd__standing_list(uint64_t waits[JD_STANDING_MOST],
+                      uint64_t calls[JD_STANDING_MOST]);
 
 /* The calling thread does nothing until others of this process have done what
  * they are in, and goes on. */

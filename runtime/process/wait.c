@@ -328,7 +328,7 @@ static void stand_in(const struct jd_wait *wait, uint64_t number,
     if (wait->is_moving)
         jd__standing_end();
     else
-        jd__standing_in(number);
+        jd__standing_in(number, jd__recorder_current_call());
     jd__standing_look(others);
     blocked->is_alone = is_alone(wait, others);
     blocked->others = others->waits;

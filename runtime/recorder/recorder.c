@@ -503,6 +503,11 @@ char *jd__recorder_last_call(int process)
     return describe_call(ring, ring ? jd__ring_last(ring) : 0, true);
 }
 
+uint64_t jd__recorder_current_call(void)
+{
+    return current.number;
+}
+
 uint64_t jd__recorder_current_comm(void)
 {
     struct jd_ring_call call;

@@ -142,8 +142,9 @@ const struct jd_ring *jd__recorder_ring_of(int process);
  */
 char *jd__recorder_last_call(int process);
 
-/* The id of the communicator of the call that the calling thread is in; 0: it
- * has none, or is not recorded. */
+/* The number of the call that the calling thread is in, and the id of that
+ * call's communicator; 0: it has none, or is not recorded. */
+uint64_t jd__recorder_current_call(void);
 uint64_t jd__recorder_current_comm(void);
 
 /* A call of this process, by its number, without the words "was in", malloc'ed;

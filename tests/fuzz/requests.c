@@ -77,6 +77,16 @@ static void fill_waited(struct request *request)
     heartbeat->waited_us = request->progress.since_ms;
 }
 
+static void fill_standing(struct request *request)
+{
+    jd__standing__init(&request->standing);
+    request->standing.wait = request->progress.number % 4;
+    request->standing.call = request->progress.operation;
+    request->standing_pointer = &request->standing;
+    request->body.heartbeat.standing = &request->standing_pointer;
+    request->body.heartbeat.n_standing = 1;
+}
+
 static void fill_heartbeat(struct fuzz_input *input, struct request *request)
 {
     jd__heartbeat__init(&request->body.heartbeat);
@@ -89,6 +99,8 @@ static void fill_heartbeat(struct fuzz_input *input, struct request *request)
         request->body.heartbeat.progress = &request->progress;
     if (request->progress.number % 5 == 3)
         fill_waited(request);
+    if (request->progress.number % 5 == 4)
+        fill_standing(request);
 }
 
 static void fill_set(struct fuzz_input *input, struct request *request)

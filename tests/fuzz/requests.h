@@ -54,6 +54,7 @@ struct request {
     ProtobufCBinaryData keys[REQUEST_MAX_LIST];
     uint32_t processes[REQUEST_MAX_LIST], members[2];
     uint64_t others[REQUEST_OTHERS];
+    Jd__Standing standing, *standing_pointer;
     uint64_t messages[1];
 };
 

@@ -368,6 +368,7 @@ static void free_agent(struct jd_agent *agent)
     free(agent->why);
     free(agent->noted);
     free(agent->call);
+    jd__agent_standing_forget(agent);
     pthread_cond_destroy(&agent->state_changed);
     pthread_mutex_destroy(&agent->lock);
     free(agent);

@@ -274,6 +274,28 @@ static bool find_words(struct jd_agent *agent)
     return true;
 }
 
+/* In which calls its threads stand, where several do. */
+static void send_stands(struct jd_agent *agent)
+{
+    Jd__Message message = JD__MESSAGE__INIT;
+    Jd__Heartbeat heartbeat = JD__HEARTBEAT__INIT;
+    Jd__Standing stands[JD_AGENT_STANDING], *pointers[JD_AGENT_STANDING];
+    for (int i = 0; i < agent->num_stands; i++) {
+        if (!agent->stands[i].call)
+            continue;
+        Jd__Standing *stand = &stands[heartbeat.n_standing];
+        jd__standing__init(stand);
+        stand->wait = agent->stands[i].wait;
+        stand->call = agent->stands[i].call;
+        pointers[heartbeat.n_standing++] = stand;
+    }
+    heartbeat.standing = pointers;
+    message.body_case = JD__MESSAGE__BODY_HEARTBEAT;
+    message.heartbeat = &heartbeat;
+    if (agent->link && heartbeat.n_standing)
+        jd__link_send(agent->link, &message);
+}
+
 static void say_queued(void *arg)
 {
     struct jd_agent *agent = arg;
@@ -293,6 +315,8 @@ void jd__agent_heartbeat_say(struct jd_agent *agent)
     send_heartbeat(agent, 0);
     if (find_words(agent))
         send_heartbeat(agent, 0);
+    if (jd__agent_standing_look(agent))
+        send_stands(agent);
 }
 
 /* ---- life --------------------------------------------------------------- */

@@ -84,6 +84,13 @@ struct jd_agent_sites {
     struct jd_site_search *search; /* of one before; NULL: none */
 };
 
+/* The call in which a thread stands. */
+struct jd_agent_stand {
+    uint64_t wait;
+    char *call; /* NULL: not known */
+};
+enum { JD_AGENT_STANDING = 16 };
+
 struct jd_agent {
     struct jd_agent_spec spec; /* its texts are the agent's own */
     struct jd_auth auth;
@@ -103,6 +110,8 @@ struct jd_agent {
     struct jd_progress progress, sent_progress;
     char *call;       /* the operation in more words; NULL: not known */
     uint64_t call_of; /* whose words those are, known or not */
+    struct jd_agent_stand stands[JD_AGENT_STANDING];
+    int num_stands;
     double last_look, last_progress, back_since;
     int64_t clock_asked;   /* the last question's time, until it is answered */
     int clock_more;        /* questions that follow at once */
@@ -191,6 +200,13 @@ void jd__agent_site_name(struct jd_agent *agent, uint64_t site);
 /* Nobody waits for them any more. Blocks: as spec.describe_wait(), where one is
  * looked for. */
 void jd__agent_site_close(struct jd_agent *agent);
+
+/* ---- agent_standing.c --------------------------------------------------- */
+
+/* Finds out in which calls the threads of this process stand; false where there
+ * are not several. Blocks: as spec.describe_call(). */
+bool jd__agent_standing_look(struct jd_agent *agent);
+void jd__agent_standing_forget(struct jd_agent *agent);
 
 /* ---- agent.c ------------------------------------------------------------ */
 

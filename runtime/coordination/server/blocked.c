@@ -96,6 +96,7 @@ static void forget_stale(struct jd_service *service,
         *at = blocked->next;
         unlist_suspect(blocked);
         await_nobody(service, blocked);
+        free(blocked->call);
         free(blocked);
     }
 }
@@ -307,6 +308,17 @@ static void suspect_leaving(struct jd_service *service,
                             : jd__blocked_seconds(blocked));
 }
 
+/* Of several threads the call that their process has told last may be
+ * another's.
+ */
+void jd__blocked_print_place(FILE *out, const struct jd_blocked *blocked)
+{
+    if (blocked->is_alone && !blocked->num_others)
+        jd__processes_print_place(out, blocked->member, blocked->since);
+    else if (blocked->call)
+        jd__processes_print_place_of(out, blocked->call);
+}
+
 static void print_leaving(FILE *out, const struct jd_service *service,
                           const struct jd_awaited_member *awaited)
 {
@@ -318,9 +330,7 @@ static void print_leaving(FILE *out, const struct jd_service *service,
             has_all(awaited) ? ", all of its messages have come" : "",
             blocked->member->index, service->now - blocked->since,
             blocked->operation);
-    if (blocked->is_alone &&
-        !blocked->num_others) /* else another's it may be */
-        jd__processes_print_place(out, blocked->member, blocked->since);
+    jd__blocked_print_place(out, blocked);
     fputs("; all members must make the same calls before they leave", out);
 }
 
@@ -429,6 +439,17 @@ double jd__blocked_tick(struct jd_service *service)
         return INFINITY;
     double next = ask_again(service, &service->near);
     return fmin(next, ask_again(service, &service->far));
+}
+
+void jd__blocked_on_heartbeat(struct jd_service_process *member,
+                              const Jd__Heartbeat *heartbeat)
+{
+    for (size_t i = 0; i < heartbeat->n_standing; i++) {
+        const Jd__Standing *stand = heartbeat->standing[i];
+        struct jd_blocked *blocked = jd__blocked_find(member, stand->wait);
+        if (blocked)
+            jd__processes_take_call(&blocked->call, stand->call);
+    }
 }
 
 bool jd__blocked_is_fresh(const struct jd_service *service,

@@ -34,35 +34,15 @@ static bool has_threads(const struct jd_circle_step *step)
     return step->blocked && step->blocked->num_others > 0;
 }
 
-static bool is_word_end(char c)
-{
-    return c == '\0' || c == ' ' || c == ',';
-}
-
-/* Whether the call that is known of its process is this wait's: of several
- * threads it may be another's. "jd_psum of 1 x F64 over axis "x", called at
- * ..." is one in "jd_psum over axis "x"". */
-static bool is_call_known(const struct jd_circle_step *step)
-{
-    const char *call = step->member->call;
-    if (!has_threads(step) || !call)
-        return true;
-    const char *operation = step->blocked->operation;
-    const char *over = strstr(operation, " over ");
-    size_t length = over ? (size_t)(over - operation) : strlen(operation);
-    const char *there = over ? strstr(call, over) : "";
-    return strncmp(call, operation, length) == 0 && is_word_end(call[length]) &&
-           there && is_word_end(there[over ? strlen(over) : 0]);
-}
-
 static void print_step(FILE *out, const struct jd_circle_step *step)
 {
-    if (step->barrier)
-        jd__barriers_describe_doing(out, step->barrier);
-    else
+    if (step->blocked) {
         fprintf(out, "waits in %s", step->blocked->operation);
-    if (is_call_known(step))
-        jd__processes_print_place(out, step->member, since_of(step));
+        jd__blocked_print_place(out, step->blocked);
+        return;
+    }
+    jd__barriers_describe_doing(out, step->barrier);
+    jd__processes_print_place(out, step->member, since_of(step));
 }
 
 static const char *who_cannot(const struct jd_circle_path *path)

@@ -267,18 +267,22 @@ static void print_call(FILE *out, const struct jd_service_process *member,
 }
 
 /* It is the last that a call's words have. */
+void jd__processes_print_place_of(FILE *out, const char *call)
+{
+    static const char before[] = ", called at ";
+    const char *place = NULL;
+    for (const char *at = call; (at = strstr(at, before)); place = at)
+        at += sizeof before - 1;
+    if (place)
+        fprintf(out, " at %s", place);
+}
+
 void jd__processes_print_place(FILE *out,
                                const struct jd_service_process *member,
                                double since)
 {
-    static const char before[] = ", called at ";
-    const char *place = NULL;
-    if (!member->call || member->told < since)
-        return;
-    for (const char *at = member->call; (at = strstr(at, before)); place = at)
-        at += sizeof before - 1;
-    if (place)
-        fprintf(out, " at %s", place);
+    if (member->call && member->told >= since)
+        jd__processes_print_place_of(out, member->call);
 }
 
 static void print_operation(FILE *out, const struct jd_service_process *member)
@@ -423,12 +427,12 @@ void jd__processes_describe(FILE *out, const struct jd_service *service,
 /* ---- signs of life ------------------------------------------------------ */
 
 /* What a sentence can have. */
-static void take_call(struct jd_service_process *member, const char *call)
+void jd__processes_take_call(char **words, const char *call)
 {
-    free(member->call);
-    member->call = call[0] ? strndup(call, MAX_CALL) : NULL;
-    if (member->call)
-        jd__text_make_plain(member->call, false);
+    free(*words);
+    *words = call[0] ? strndup(call, MAX_CALL) : NULL;
+    if (*words)
+        jd__text_make_plain(*words, false);
 }
 
 static void take_progress(struct jd_service *service,
@@ -439,7 +443,7 @@ static void take_progress(struct jd_service *service,
         return;
     snprintf(member->operation, sizeof member->operation, "%s",
              progress->operation);
-    take_call(member, progress->call);
+    jd__processes_take_call(&member->call, progress->call);
     member->number = progress->number;
     member->inside = progress->inside;
     member->told = service->now;
@@ -457,6 +461,7 @@ void jd__processes_on_heartbeat(struct jd_service *service,
         jd__stragglers_on_heartbeat(service, connection->member,
                                     message->heartbeat);
         jd__queues_on_heartbeat(connection->member, message->heartbeat);
+        jd__blocked_on_heartbeat(connection->member, message->heartbeat);
     }
     if (message->heartbeat->clock_ns) {
         reply.asked_ns = message->heartbeat->clock_ns;

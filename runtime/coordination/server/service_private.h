@@ -93,6 +93,7 @@ struct jd_blocked {
     uint64_t turn; /* of all that were told, its last */
     bool is_far, is_alone, is_transfer;
     uint64_t comm;                      /* 0: not known */
+    char *call; /* in more words, where it has said them of this one */
     uint64_t others[JD_BLOCKED_OTHERS]; /* waits of its member's other threads,
                                          * where it is alone */
     int num_others;
@@ -508,8 +509,12 @@ uint32_t *jd__processes_ranges(const int *numbers, int count, size_t *ret_n);
  * "; it waits at barrier "a", for 3.1 s", or nothing. */
 void jd__processes_print_doing(FILE *out, const struct jd_service *service,
                                const struct jd_service_process *member);
-/* " at train.c:120 (step+0x4c)", where it has said since then in which call it
- * is; else nothing. */
+/* What a process says of a call, in place of what it has said. */
+void jd__processes_take_call(char **words, const char *call);
+/* " at train.c:120 (step+0x4c)", of such words; nothing where they have none.
+ */
+void jd__processes_print_place_of(FILE *out, const char *call);
+/* The same, where it has said since then in which call it is; else nothing. */
 void jd__processes_print_place(FILE *out,
                                const struct jd_service_process *member,
                                double since);
@@ -628,6 +633,9 @@ void jd__blocked_on_leaving(struct jd_service *service,
                             const struct jd_service_process *member);
 /* Asks about what is suspected; returns when to call again. */
 double jd__blocked_tick(struct jd_service *service);
+/* In which calls its threads wait, where it says so of several. */
+void jd__blocked_on_heartbeat(struct jd_service_process *member,
+                              const Jd__Heartbeat *heartbeat);
 /* Its wait of that number; NULL: it has told of none. */
 struct jd_blocked *jd__blocked_find(const struct jd_service_process *member,
                                     uint64_t wait);
@@ -638,6 +646,8 @@ bool jd__blocked_is_fresh(const struct jd_service *service,
 const struct jd_blocked *
 jd__blocked_now(const struct jd_service *service,
                 const struct jd_service_process *member);
+/* " at train.c:120 (step+0x4c)", where it is known; else nothing. */
+void jd__blocked_print_place(FILE *out, const struct jd_blocked *blocked);
 /* "waits in jd_psum for process 1, for 3.1 s". */
 void jd__blocked_describe(FILE *out, const struct jd_service *service,
                           const struct jd_blocked *blocked);

@@ -21,14 +21,14 @@ static void *wait_twice(void *unused)
     jd__standing_count_own();
     jd__progress_enter("jd_psum");
     let_pass();
-    jd__standing_in(7);
+    jd__standing_in(7, 100 + 7);
     let_pass();
-    jd__standing_in(8);
+    jd__standing_in(8, 100 + 8);
     let_pass();
     jd__progress_leave();
     let_pass();
     jd__progress_enter("jd_psum");
-    jd__standing_in(9); /* and it ends */
+    jd__standing_in(9, 100 + 9); /* and it ends */
     pthread_barrier_wait(&turn);
     return unused;
 }
@@ -49,15 +49,27 @@ static void expect(bool is_whole, uint64_t wait)
     ck_assert(!others.knows_all);
 }
 
+/* The calling thread stands in wait 3. */
+static void expect_list(uint64_t other)
+{
+    uint64_t waits[JD_STANDING_MOST], calls[JD_STANDING_MOST];
+    int count = jd__standing_list(waits, calls);
+    ck_assert_int_eq(count, other ? 2 : 1);
+    for (int i = 0; i < count; i++) {
+        ck_assert(waits[i] == 3 || waits[i] == other);
+        ck_assert_uint_eq(calls[i], 100 + waits[i]);
+    }
+}
+
 START_TEST(one_thread_is_whole)
 {
     expect(false, 0); /* it enters none */
     ck_assert(jd__standing_is_only_thread());
-    jd__standing_in(3);
+    jd__standing_in(3, 100 + 3);
     jd__progress_enter("jd_psum");
     expect(true, 0);
     ck_assert(jd__standing_is_only_thread());
-    jd__standing_in(3);
+    jd__standing_in(3, 100 + 3);
     expect(true, 0); /* its own is not another's */
     jd__progress_leave();
 }
@@ -69,7 +81,7 @@ START_TEST(another_thread_has_to_stand)
     pthread_barrier_init(&turn, NULL, 2);
     pthread_create(&thread, NULL, wait_twice, NULL);
     jd__progress_enter("jd_psum");
-    jd__standing_in(3);
+    jd__standing_in(3, 100 + 3);
     static const struct {
         bool is_whole;
         uint64_t wait;
@@ -78,6 +90,7 @@ START_TEST(another_thread_has_to_stand)
         let_pass(); /* the first: it has entered */
         ck_assert(!jd__standing_is_only_thread());
         expect(wanted[i].is_whole, wanted[i].wait);
+        expect_list(wanted[i].wait);
     }
     pthread_barrier_wait(&turn);
     pthread_barrier_wait(&turn);
@@ -115,7 +128,7 @@ END_TEST
 static void *come_and_go(void *unused)
 {
     jd__progress_enter("jd_psum");
-    jd__standing_in(5);
+    jd__standing_in(5, 100 + 5);
     jd__progress_leave();
     return unused;
 }
@@ -144,7 +157,7 @@ static void *stand(void *number)
 {
     jd__standing_count_own();
     jd__progress_enter("jd_psum");
-    jd__standing_in((uint64_t)(uintptr_t)number);
+    jd__standing_in((uint64_t)(uintptr_t)number, 0);
     pthread_barrier_wait(&turn);
     pthread_barrier_wait(&turn);
     jd__progress_leave();

@@ -218,6 +218,18 @@ static bool has_failure(void)
            peer->inbox[peer->first]->body_case == JD__MESSAGE__BODY_FAILURE;
 }
 
+/* In which call one of its threads is. */
+static void say_stand(int process, uint64_t wait, const char *call)
+{
+    Jd__Heartbeat body = JD__HEARTBEAT__INIT;
+    Jd__Standing stand = JD__STANDING__INIT, *pointer = &stand;
+    stand.wait = wait;
+    stand.call = (char *)call;
+    body.standing = &pointer;
+    body.n_standing = 1;
+    tell(&peers[process], JD__MESSAGE__BODY_HEARTBEAT, &body);
+}
+
 /* Each thread answers the last of the Looks that have come. */
 static void answer_with_threads(int process, const struct said *said, int count)
 {
@@ -243,10 +255,10 @@ static void confirm_threads(const struct said (*said)[THREADS])
 START_TEST(a_circle_through_all_threads_ends_the_job)
 {
     start_noticing(2, 20);
-    say_place(0, "jd_psum",
-              "jd_psum of 1 x F64 over d (call 2 there), called at train.c:36");
-    say_place(1, "jd_psum", "jd_psum of 1 x F64 over dp, called at train.c:1");
+    say_place(1, "jd_psum", "jd_psum of 1 x F64 over p, called at train.c:1");
     say_threads(of_threads);
+    say_stand(0, 2, "jd_psum of 1 x F64 over d, called at train.c:36");
+    say_stand(0, 9, "another, called at train.c:9");
     confirm_threads(of_threads);
     expect_failure_begins(
         &peers[0],
