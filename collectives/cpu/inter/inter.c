@@ -112,7 +112,7 @@ static jd_status choose_merge(const struct jd_comm *comm, const char *operation)
     return status;
 }
 
-/* They are the same for each call. */
+/* Of a leader; they are the same for each call. */
 static bool make_rounds(struct jd_inter *inter, const struct jd_comm *comm)
 {
     struct jd_schedule schedule = { .kind = inter->merge,
@@ -136,7 +136,8 @@ jd_status jd__inter_create(struct jd_comm *comm, const char *operation)
                            ? choose_merge(comm, operation)
                            : jd__fail_no_memory(operation, bytes);
     if (status == JD_OK &&
-        !(make_arrays(comm->inter, comm) && make_rounds(comm->inter, comm)))
+        !(make_arrays(comm->inter, comm) &&
+          (comm->inter->place || make_rounds(comm->inter, comm))))
         status = jd__fail_no_memory(operation,
                                     bytes + 2 * jd__inter_pass_size(comm));
     if (status != JD_OK)

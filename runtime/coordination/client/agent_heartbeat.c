@@ -279,7 +279,7 @@ static void send_stands(struct jd_agent *agent)
 {
     Jd__Message message = JD__MESSAGE__INIT;
     Jd__Heartbeat heartbeat = JD__HEARTBEAT__INIT;
-    Jd__Standing stands[JD_AGENT_STANDING], *pointers[JD_AGENT_STANDING];
+    Jd__Standing stands[JD_STANDING_MOST], *pointers[JD_STANDING_MOST];
     for (int i = 0; i < agent->num_stands; i++) {
         if (!agent->stands[i].call)
             continue;

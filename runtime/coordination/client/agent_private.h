@@ -7,6 +7,7 @@
 #define RUNTIME_COORDINATION_CLIENT_AGENT_PRIVATE_H
 
 #include "base/progress.h"
+#include "base/standing.h"
 #include "runtime/coordination/auth/munge.h"
 #include "runtime/coordination/client/agent.h"
 #include "runtime/coordination/client/stack_tool.h"
@@ -89,7 +90,6 @@ struct jd_agent_stand {
     uint64_t wait;
     char *call; /* NULL: not known */
 };
-enum { JD_AGENT_STANDING = 16 };
 
 struct jd_agent {
     struct jd_agent_spec spec; /* its texts are the agent's own */
@@ -110,7 +110,7 @@ struct jd_agent {
     struct jd_progress progress, sent_progress;
     char *call;       /* the operation in more words; NULL: not known */
     uint64_t call_of; /* whose words those are, known or not */
-    struct jd_agent_stand stands[JD_AGENT_STANDING];
+    struct jd_agent_stand stands[JD_STANDING_MOST];
     int num_stands;
     double last_look, last_progress, back_since;
     int64_t clock_asked;   /* the last question's time, until it is answered */

@@ -4,14 +4,10 @@
  * process stand, where several do: one that is asked where it waits (Look) says
  * them all. Those of a wait are looked for once.
  */
-#include "base/standing.h"
 #include "runtime/coordination/client/agent_private.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static_assert(JD_AGENT_STANDING == JD_STANDING_MOST, "each has a place");
 
 static struct jd_agent_stand *find_stand(struct jd_agent *agent, uint64_t wait)
 {

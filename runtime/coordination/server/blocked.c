@@ -308,8 +308,7 @@ static void suspect_leaving(struct jd_service *service,
                             : jd__blocked_seconds(blocked));
 }
 
-/* Of several threads the call that their process has told last may be
- * another's.
+/* Of several threads the call that is known of their process may be another's.
  */
 void jd__blocked_print_place(FILE *out, const struct jd_blocked *blocked)
 {
