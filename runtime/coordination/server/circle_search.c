@@ -179,16 +179,34 @@ static int list_missing(const struct jd_service *service,
 
 /* ---- the way ------------------------------------------------------------ */
 
+/* Its steps are written before they are read. */
+void jd__circle_search_begin(struct jd_circle_path *path,
+                             struct jd_service *service)
+{
+    service->num_searches++;
+    path->service = service;
+    path->looked = 0;
+}
+
 static bool is_dead(const struct jd_circle_path *path,
                     const struct jd_circle_step *step)
 {
-    return path->dead[step->member->index] & (1u << step->number);
+    return step->member->dead_in == path->service->num_searches &&
+           step->member->dead & (1u << step->number);
 }
 
-static void kill_step(struct jd_circle_path *path,
+static void kill_waits(const struct jd_circle_path *path,
+                       struct jd_service_process *member, uint32_t waits)
+{
+    uint64_t search = path->service->num_searches;
+    member->dead = (member->dead_in == search ? member->dead : 0) | waits;
+    member->dead_in = search;
+}
+
+static void kill_step(const struct jd_circle_path *path,
                       const struct jd_circle_step *step)
 {
-    path->dead[step->member->index] |= 1u << step->number;
+    kill_waits(path, step->member, 1u << step->number);
 }
 
 /* The place of the wait on the way; -1: it is not there. */
@@ -345,7 +363,7 @@ static bool hold_process(struct jd_circle_path *path, int process)
     int count = look_at(path, process, own);
     for (int i = 0; i < count; i++)
         if (!hold_step(path, &own[i])) {
-            path->dead[process] = ~0u;
+            kill_waits(path, &path->service->members[process], ~0u);
             path->count = before;
             return false;
         }

@@ -4,8 +4,7 @@
  * it (blocked.c) and as the service sees it at barriers. What is found is but a
  * suspicion: what was told may be over (circles.c).
  *
- *     path.service = service; path.dead = calloc(service->count, ...);
- *     path.looked = 0;
+ *     jd__circle_search_begin(&path, service);
  *     count = jd__circle_search_list(service, member, own);
  *     if (count && jd__circle_search_find(&path, &own[0]))
  *         steps[path.first .. path.end) is a circle, ... path.count) hold it
@@ -44,9 +43,11 @@ struct jd_circle_path {
     int ways;       /* to other calls, on the way to what is looked at now */
     int depth;      /* of that way */
     int looked;     /* at processes */
-    uint32_t *dead; /* of each process, its waits from which no way comes back,
-                     * by their bits */
 };
+
+/* What earlier ones found is forgotten. */
+void jd__circle_search_begin(struct jd_circle_path *path,
+                             struct jd_service *service);
 
 /* The member's waits, each as long as a notice takes; 0: one of its threads may
  * yet do what others wait for. Where one is at the service, what it told before

@@ -212,15 +212,6 @@ static bool is_certain(const struct jd_circle_path *path)
     return true;
 }
 
-/* Its steps are written before they are read. The caller frees dead. */
-static bool begin_path(struct jd_circle_path *path, struct jd_service *service)
-{
-    path->service = service;
-    path->looked = 0;
-    path->dead = calloc((size_t)service->count, sizeof *path->dead);
-    return path->dead != NULL;
-}
-
 /* Whether there is a circle that this step leads to. */
 static bool weigh_circle(struct jd_circle_path *path,
                          const struct jd_circle_step *step)
@@ -247,9 +238,8 @@ bool jd__circles_weigh(struct jd_service *service, struct jd_blocked *blocked)
     if (i == count)
         return false;
     struct jd_circle_path path;
-    bool is_there = begin_path(&path, service) && weigh_circle(&path, &own[i]);
-    free(path.dead);
-    return is_there;
+    jd__circle_search_begin(&path, service);
+    return weigh_circle(&path, &own[i]);
 }
 
 /* ---- barriers ----------------------------------------------------------- */
@@ -281,8 +271,7 @@ double jd__circles_tick(struct jd_service *service)
         return service->circles_due;
     service->circles_due = 0;
     struct jd_circle_path path;
-    if (begin_path(&path, service))
-        weigh_barriers(&path);
-    free(path.dead);
+    jd__circle_search_begin(&path, service);
+    weigh_barriers(&path);
     return service->circles_due ? service->circles_due : INFINITY;
 }

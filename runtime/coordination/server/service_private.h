@@ -194,6 +194,10 @@ struct jd_service_process {
     double since, told;         /* since when it is so; when it said so */
     char *call;                 /* in more words; NULL: it has said none */
     double place_asked;         /* when it was asked for them in a circle */
+    /* Of a search for circles: its waits from which no way comes back, by their
+     * bits. Of another search than the last: nothing. */
+    uint64_t dead_in;
+    uint32_t dead;
     struct jd_blocked *blocked; /* the newest first */
     struct jd_awaited_member *awaited_by; /* in the waits of others */
     struct jd_minute minute;
@@ -349,7 +353,7 @@ struct jd_service {
     double notice; /* how long waits in a circle must last; negative: none */
     struct jd_suspicions near, far; /* by how long each must last */
     double circles_due;             /* barriers are looked at; 0: not */
-    uint64_t num_blocked, num_looks, num_shows, num_trace_shows,
+    uint64_t num_blocked, num_looks, num_searches, num_shows, num_trace_shows,
         num_trace_readers;
 
     double stranger_told;  /* the last time that one heard why it goes */
