@@ -34,12 +34,14 @@ static struct {
 
 /* The call that the thread is in. */
 static _Thread_local struct {
-    uint64_t number; /* 0: none, or it is not recorded */
+    uint64_t number;             /* 0: none, or it is not recorded */
+    struct jd_ring_entry *entry; /* where it is recorded */
     bool is_timed;
-    bool is_met;        /* all members have come */
-    bool has_waited;    /* and who of them came last is noted */
-    double waits_since; /* the wait that is under way; 0: none */
-    double one_since;   /* and from when on it is for one alone; 0: not yet */
+    bool is_met;     /* all members have come */
+    bool has_waited; /* and who of them came last is noted */
+    bool is_waiting; /* now, since then, */
+    double waits_since;
+    double one_since; /* and from when on it is for one alone; 0: not yet */
 } current __attribute__((tls_model("initial-exec")));
 
 static struct jd_ring *get_ring(void)
@@ -84,6 +86,7 @@ static void move_to(struct jd_ring *ring)
         atomic_store(&ring->comms[i].users, 0);
     atomic_store(&state.module, NULL);
     atomic_store(&state.ring, ring);
+    current.entry = jd__ring_entry(ring, current.number);
 }
 
 jd_status jd__recorder_share(const struct jd_host_group *group)
@@ -138,7 +141,8 @@ static bool take_place(struct jd_ring *ring, unsigned place,
     return true;
 }
 
-static unsigned add_name(struct jd_ring *ring, const char *operation)
+static __attribute__((cold, noinline)) unsigned
+add_name(struct jd_ring *ring, const char *operation)
 {
     unsigned place = hash_of(operation);
     for (unsigned tries = 1; tries < JD_RING_NAMES; tries++) {
@@ -224,6 +228,17 @@ void jd__recorder_comm_put(struct jd_ring_comm *comm)
 
 /* ---- calls -------------------------------------------------------------- */
 
+static __attribute__((cold, noinline)) uint64_t
+note_new_site(struct jd_ring *ring, const void *address)
+{
+    uint64_t at = (uint64_t)(uintptr_t)address;
+    if (jd__named_sites_has(at))
+        return jd__named_sites_note(ring, at);
+    atomic_store_explicit(&state.module, jd__modules_note(ring, address),
+                          memory_order_release);
+    return at;
+}
+
 /* What others need to say the place in words. Returns: where they find it. */
 static uint64_t note_site(struct jd_ring *ring, const void *address)
 {
@@ -233,11 +248,7 @@ static uint64_t note_site(struct jd_ring *ring, const void *address)
     if (module && at < module->end &&
         at >= atomic_load_explicit(&module->begin, memory_order_relaxed))
         return at;
-    if (jd__named_sites_has(at))
-        return jd__named_sites_note(ring, at);
-    atomic_store_explicit(&state.module, jd__modules_note(ring, address),
-                          memory_order_release);
-    return at;
+    return address ? note_new_site(ring, address) : 0;
 }
 
 /* Only its own thread counts: one thread at a time is in a communicator. */
@@ -248,14 +259,14 @@ static uint64_t count_one(_Atomic uint64_t *number)
     return counted;
 }
 
-static void write_call(struct jd_ring *ring, uint64_t number,
-                       const struct jd_recorder_call *call)
+static struct jd_ring_entry *write_call(struct jd_ring *ring, uint64_t number,
+                                        const struct jd_recorder_call *call)
 {
     const void *caller = jd__progress_thread.caller;
     struct jd_ring_comm *comm = call->comm;
     struct jd_ring_call written = {
         .number = number,
-        .site = caller ? note_site(ring, caller) : 0,
+        .site = note_site(ring, caller),
         .count = call->count,
         .rest = call->rest,
         .name = (uint16_t)find_name(ring, call->operation),
@@ -270,9 +281,9 @@ static void write_call(struct jd_ring *ring, uint64_t number,
         if (call->is_transfer)
             count_one(&comm->transfers);
     }
-    jd__ring_write(ring, &written);
     JD_PROBE_ENTER(number, call->operation, comm ? comm->text : "",
                    written.sequence, call->count, caller);
+    return jd__ring_write(ring, &written);
 }
 
 static void set_times(double came, double met, double left, int last)
@@ -292,10 +303,10 @@ void jd__recorder_enter(const struct jd_recorder_call *call)
     struct jd_ring *ring = get_ring();
     if (!number || !ring)
         return;
-    write_call(ring, number, call);
+    current.entry = write_call(ring, number, call);
     current.number = number;
-    current.is_timed = current.is_met = current.has_waited = false;
-    current.waits_since = 0;
+    current.is_timed = current.is_met = false;
+    current.has_waited = current.is_waiting = false;
     if (atomic_load_explicit(&state.traces, memory_order_relaxed))
         set_times(jd__clock_now(), 0, 0, -1);
 }
@@ -305,7 +316,7 @@ void jd__recorder_met(void)
     current.is_met = true;
     if (!current.number)
         return;
-    jd__ring_set_state(get_ring(), current.number, JD_CALL_MET, JD_OK);
+    jd__ring_set_state(current.entry, current.number, JD_CALL_MET, JD_OK);
     JD_PROBE_MET(current.number);
 }
 
@@ -316,9 +327,9 @@ jd_status jd__recorder_leave(jd_status status)
     jd__progress_thread.caller = NULL;
     if (!current.number)
         return status;
-    jd__ring_set_state(get_ring(), current.number, JD_CALL_DONE, status);
+    jd__ring_set_state(current.entry, current.number, JD_CALL_DONE, status);
     JD_PROBE_LEAVE(current.number, status);
-    jd__ring_prefetch(get_ring(), current.number + 1);
+    jd__ring_prefetch_next(current.entry);
     if (current.is_timed)
         set_times(0, 0, jd__clock_now(), -1);
     current.number = 0;
@@ -329,6 +340,7 @@ void jd__recorder_wait_begins(double now)
 {
     if (!current.number)
         return;
+    current.is_waiting = true;
     current.waits_since = now;
     current.one_since = 0;
     if (!current.is_timed)
@@ -337,7 +349,7 @@ void jd__recorder_wait_begins(double now)
 
 void jd__recorder_wait_is_for_one(void)
 {
-    if (current.waits_since > 0 && current.one_since <= 0)
+    if (current.is_waiting && current.one_since <= 0)
         current.one_since = jd__clock_now();
 }
 
@@ -348,11 +360,11 @@ static void note_wait(int process, double now)
     struct jd_ring *ring = get_ring();
     struct jd_ring_call call;
     double one_since = current.one_since > 0 ? current.one_since : now;
-    if (current.waits_since > 0 && process != atomic_load(&ring->process) &&
+    if (current.is_waiting && process != atomic_load(&ring->process) &&
         jd__ring_read(ring, current.number, &call))
         jd__waits_note(process, &call, now - one_since,
                        now - current.waits_since);
-    current.waits_since = 0;
+    current.is_waiting = false;
 }
 
 void jd__recorder_wait_ends(int process)

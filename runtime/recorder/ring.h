@@ -4,8 +4,8 @@
  * read: while they are written, and after the writer has been killed.
  *
  *     jd__ring_init(ring, pid, "boot id");
- *     jd__ring_write(ring, &call);                        the process itself
- *     jd__ring_set_state(ring, call.number, JD_CALL_DONE, JD_OK);
+ *     entry = jd__ring_write(ring, &call);                the process itself
+ *     jd__ring_set_state(entry, call.number, JD_CALL_DONE, JD_OK);
  *
  *     uint64_t last = jd__ring_last(ring);                anybody
  *     if (jd__ring_read(ring, last, &call))
@@ -193,12 +193,12 @@ static inline struct jd_ring_entry *jd__ring_entry(struct jd_ring *ring,
     return &ring->entries[number % JD_RING_CALLS];
 }
 
-/* The place of a call that will come: its members wait for a store that is
- * behind those of the recorder, and a line that has to come from afar would
- * hold them all up. */
-static inline void jd__ring_prefetch(struct jd_ring *ring, uint64_t number)
+/* The place of the next call: its members wait for a store that is behind those
+ * of the recorder, and a line that has to come from afar would hold them all
+ * up. Behind the last place there are times, which that does no harm. */
+static inline void jd__ring_prefetch_next(const struct jd_ring_entry *entry)
 {
-    __builtin_prefetch(jd__ring_entry(ring, number), 1);
+    __builtin_prefetch(entry + 1, 1);
 }
 
 /* Whether a newer one has the place by now, as the thread was held up since it
@@ -211,14 +211,15 @@ static inline bool jd__ring_is_late(const _Atomic uint64_t *there,
 
 /* Becomes the newest call, in place of one that is JD_RING_CALLS older; nothing
  * where a thread was held up for so many calls of others that a newer one has
- * its place. Its state is JD_CALL_ENTERED; its times are not written. */
-static inline void jd__ring_write(struct jd_ring *ring,
-                                  const struct jd_ring_call *call)
+ * its place. Its state is JD_CALL_ENTERED; its times are not written. Returns:
+ * its place. */
+static inline struct jd_ring_entry *
+jd__ring_write(struct jd_ring *ring, const struct jd_ring_call *call)
 {
     struct jd_ring_entry *entry = jd__ring_entry(ring, call->number);
     const memory_order order = memory_order_release; /* after the 0 */
     if (jd__ring_is_late(&entry->number, call->number))
-        return;
+        return entry;
     atomic_store_explicit(&entry->number, 0, memory_order_relaxed);
     atomic_store_explicit(&entry->site, call->site, order);
     atomic_store_explicit(&entry->comm, call->comm, order);
@@ -231,15 +232,15 @@ static inline void jd__ring_write(struct jd_ring *ring,
                           order);
     atomic_store_explicit(&entry->state, JD_CALL_ENTERED, order);
     atomic_store_explicit(&entry->number, call->number, order);
+    return entry;
 }
 
-/* Of a call that the thread has written; nothing where a newer one has its
- * place by now. */
-static inline void jd__ring_set_state(struct jd_ring *ring, uint64_t number,
-                                      enum jd_call_state state,
+/* Of a call that the thread has written there; nothing where a newer one has
+ * its place by now. */
+static inline void jd__ring_set_state(struct jd_ring_entry *entry,
+                                      uint64_t number, enum jd_call_state state,
                                       jd_status status)
 {
-    struct jd_ring_entry *entry = jd__ring_entry(ring, number);
     if (atomic_load_explicit(&entry->number, memory_order_relaxed) == number)
         atomic_store_explicit(&entry->state,
                               (uint64_t)state | (uint64_t)status << 32,

@@ -81,7 +81,7 @@ START_TEST(what_was_written_is_read)
     ck_assert(jd__ring_read(&ring, 1, &call));
     expect_whole(&call);
     ck_assert_int_eq(call.state, JD_CALL_ENTERED);
-    jd__ring_set_state(&ring, 1, JD_CALL_DONE, JD_ABORTED);
+    jd__ring_set_state(jd__ring_entry(&ring, 1), 1, JD_CALL_DONE, JD_ABORTED);
     ck_assert(jd__ring_read(&ring, 1, &call));
     ck_assert_int_eq(call.state, JD_CALL_DONE);
     ck_assert_int_eq(call.status, JD_ABORTED);
@@ -144,7 +144,7 @@ START_TEST(a_late_state_is_not_that_of_a_newer_call)
     struct jd_ring_call call;
     write_number(1);
     write_number(1 + JD_RING_CALLS);
-    jd__ring_set_state(&ring, 1, JD_CALL_DONE, JD_OK);
+    jd__ring_set_state(jd__ring_entry(&ring, 1), 1, JD_CALL_DONE, JD_OK);
     ck_assert(jd__ring_read(&ring, 1 + JD_RING_CALLS, &call));
     ck_assert_int_eq(call.state, JD_CALL_ENTERED);
 }

@@ -80,7 +80,7 @@ START_TEST(calls_are_as_they_were)
     struct jd_ring_call call = psum_of(1);
     jd__ring_write(ring, &call);
     jd__ring_set_times(ring, &call);
-    jd__ring_set_state(ring, 1, JD_CALL_DONE, JD_ABORTED);
+    jd__ring_set_state(jd__ring_entry(ring, 1), 1, JD_CALL_DONE, JD_ABORTED);
     call = (struct jd_ring_call){ .number = 2, .name = 1, .member = -1 };
     jd__ring_write(ring, &call);
     Jd__Trace *trace = pack(ring);
