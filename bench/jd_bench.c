@@ -12,8 +12,9 @@
 enum { EXIT_USAGE = 2 };
 
 static const struct bench *const benches[] = {
-    &bench_checkpoint, &bench_collectives, &bench_halo,    &bench_init,
-    &bench_overlap,    &bench_pipeline,    &bench_reshard, &bench_scale,
+    &bench_checkpoint, &bench_collectives, &bench_halo,
+    &bench_init,       &bench_overlap,     &bench_pipeline,
+    &bench_recorder,   &bench_reshard,     &bench_scale,
 };
 enum { NUM_BENCHES = sizeof benches / sizeof *benches };
 

@@ -21,6 +21,7 @@ extern const struct bench bench_halo;
 extern const struct bench bench_init;
 extern const struct bench bench_overlap;
 extern const struct bench bench_pipeline;
+extern const struct bench bench_recorder;
 extern const struct bench bench_reshard;
 extern const struct bench bench_scale;
 

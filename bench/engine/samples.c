@@ -69,6 +69,7 @@ double bench_samples_percentile(const struct bench_samples *samples,
     return samples->seconds[(int)(part * (samples->count - 1) + 0.5)];
 }
 
+const struct bench_unit bench_ns = { "ns", 1e9, 1 };
 const struct bench_unit bench_us = { "us", 1e6, 2 };
 const struct bench_unit bench_ms = { "ms", 1e3, 1 };
 const struct bench_unit bench_s = { "s", 1, 4 };

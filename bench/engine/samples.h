@@ -42,7 +42,7 @@ struct bench_unit {
     double in_a_second;
     int decimals;
 };
-extern const struct bench_unit bench_us, bench_ms, bench_s;
+extern const struct bench_unit bench_ns, bench_us, bench_ms, bench_s;
 
 /* Minimum, median and 99th percentile: as three columns of a table; and as
  * members "NAME_us", "NAME_min_us" and "NAME_p99_us" of an object of JSON, with

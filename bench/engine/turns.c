@@ -32,6 +32,8 @@ struct queuing {
 static double sample(const struct bench_turns *turns, int side, int calls,
                      struct queuing *ret_queuing)
 {
+    if (turns->prepare)
+        turns->prepare(turns->arg, side);
     MPI_Barrier(turns->comm);
     double begin = jd__clock_now(), thread = thread_seconds();
     for (int i = 0; i < calls; i++)

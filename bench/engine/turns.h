@@ -2,7 +2,8 @@
 /*
  * turns.h - in a job: several sides, by turns, as often as asked.
  *
- *     struct bench_turns turns = { comm, call, &sides, 3e-3, 15 };
+ *     struct bench_turns turns = { .comm = comm, .call = call, .arg = &sides,
+ *                                 .sample_seconds = 3e-3, .rounds = 15 };
  *     bench_turns_run(&turns, takes_part, NUM_SIDES, samples);
  *
  * A sample is the slowest rank's time of a call, over as many calls as fill
@@ -20,6 +21,7 @@ enum { BENCH_MAX_SIDES = 8 };
 
 struct bench_turns {
     MPI_Comm comm;
+    void (*prepare)(void *arg, int side); /* before each sample; or NULL */
     void (*call)(void *arg, int side);
     void *arg;
     double sample_seconds;

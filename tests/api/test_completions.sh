@@ -74,7 +74,7 @@ check() {
         same "$shell: jd-$name has its table's options" "$work/wanted" \
             "$1" "jd-$name" --
     done
-    for name in checkpoint collectives halo init overlap pipeline reshard; do
+    for name in checkpoint collectives halo init overlap pipeline recorder reshard; do
         mapfile -t files < <(find "$source_dir/bench" -path "*/$name*.c")
         # --job: what each of their processes is started with.
         table "${files[@]}" | grep -vxe --job >"$work/wanted"

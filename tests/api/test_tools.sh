@@ -284,6 +284,11 @@ says "a matrix of one dimension" 2 '--shape is "99", but it must be ROWSxCOL' \
     "${pipeline[@]}" --shape 99
 says "a matrix of one row" 2 '--shape is "1x99", but it must be ROWSxCOLUMNS' \
     "${pipeline[@]}" --shape 1x99
+recorder=("$jd_bench" recorder)
+says "jd-bench recorder --help" 0 "Usage: jd-bench recorder" \
+    "${recorder[@]}" --help
+says "no elements to record" 2 '--count is "0", but it must be a number from 1' \
+    "${recorder[@]}" --count 0
 checkpoint=("$jd_bench" checkpoint)
 says "jd-bench checkpoint --help" 0 "Usage: jd-bench checkpoint" \
     "${checkpoint[@]}" --help
@@ -460,6 +465,13 @@ TEXT
         "${allow[@]}" "${pipeline[@]}" --json --processes 2
     cp "$work/out" "$work/json"
     says "which is JSON as well" 0 "" python3 -m json.tool "$work/json"
+    recorder+=(--launches 1 --rounds 3 --sample 0.1)
+    says "calls with and without the recorder" 0 "  target: with JD_TRACE=1 / " \
+        "${allow[@]}" "${recorder[@]}" --processes 1,3
+    says "recorded calls in JSON" 0 '"trace_wrong": 0' \
+        "${allow[@]}" "${recorder[@]}" --json --count 1000 --processes 2
+    cp "$work/out" "$work/json"
+    says "which are JSON" 0 "" python3 -m json.tool "$work/json"
     checkpoint+=(--dir "$work" --bytes 1MiB --rounds 1)
     says "a checkpoint beside dd" 0 "  target: restore: dd's time / jd's: " \
         "${allow[@]}" "${checkpoint[@]}"
@@ -472,7 +484,8 @@ TEXT
     else
         tap_ok "its files are removed"
     fi
-    for name in collectives halo overlap pipeline reshard checkpoint init; do
+    for name in collectives halo overlap pipeline recorder reshard checkpoint \
+        init; do
         says "jd-bench $name as a process of a job" 2 "jd-bench: this is one \
 of 2 processes that mpirun started (OMPI_COMM_WORLD_SIZE), and each of them" \
             "${allow[@]}" mpirun --oversubscribe -n 2 "$jd_bench" "$name"
