@@ -169,8 +169,9 @@ static int *list_missing(const struct jd_rendezvous *party, int *ret_count)
 }
 
 /* The sentence about the wait, malloc'ed; NULL without memory. */
-static char *describe_wait(const struct jd_rendezvous *party, double waited)
+static char *describe_wait(void *arg, double waited)
 {
+    const struct jd_rendezvous *party = arg;
     const struct jd_wait *wait = party->wait;
     struct jd_text text = { .out = NULL };
     int count, *missing = list_missing(party, &count);
@@ -198,26 +199,6 @@ static bool is_lowest(const struct jd_rendezvous *party)
     return true;
 }
 
-/* What ends the wait of one for whom nobody speaks yet. */
-static jd_status look_around(const struct jd_rendezvous *party, double waited,
-                             struct jd_wait_state *state)
-{
-    const struct jd_wait *wait = party->wait;
-    jd_status status = jd__wait_check(wait);
-    bool is_notice = state->next_notice >= 0 && waited >= state->next_notice;
-    if (status != JD_OK)
-        return status;
-    if (wait->timeout >= 0 && waited >= wait->timeout)
-        return jd__wait_fail_deadline(wait, describe_wait(party, waited));
-    jd__wait_tell_own(wait, state, waited, is_notice);
-    if (is_notice) {
-        if (is_lowest(party))
-            jd__wait_warn(wait, describe_wait(party, waited));
-        state->next_notice *= 2;
-    }
-    return JD_OK;
-}
-
 /* From now on it waits for a thread of this process alone. */
 static void rest_while_spoken_for(bool *ret_rests)
 {
@@ -243,11 +224,14 @@ static jd_status wait_for_others(struct jd_rendezvous *party)
 {
     double begin = jd__clock_now();
     struct jd_wait_state state = jd__wait_start(party->wait);
+    struct jd_wait_own own = { .describe = describe_wait, .arg = party };
     jd_status status = JD_OK;
     bool rests = false;
     while (party->state != JD_RENDEZVOUS_DONE) {
+        own.is_silent = !is_lowest(party);
         if (party->state == JD_RENDEZVOUS_WAITING)
-            status = look_around(party, jd__clock_now() - begin, &state);
+            status = jd__wait_look_own(party->wait, &state,
+                                       jd__clock_now() - begin, &own);
         else if (!rests)
             rest_while_spoken_for(&rests);
         if (status == JD_OK)

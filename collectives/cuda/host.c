@@ -163,25 +163,16 @@ jd_status jd__wait_look(const struct jd_wait *wait, struct jd_wait_state *state,
     return host->wait_look(wait, state, find_missing, arg, count);
 }
 
-void jd__wait_tell_own(const struct jd_wait *wait, struct jd_wait_state *state,
-                       double waited, bool is_notice)
+jd_status jd__wait_look_own(const struct jd_wait *wait,
+                            struct jd_wait_state *state, double waited,
+                            const struct jd_wait_own *own)
 {
-    host->wait_tell_own(wait, state, waited, is_notice);
+    return host->wait_look_own(wait, state, waited, own);
 }
 
 void jd__wait_end(const struct jd_wait_state *state)
 {
     host->wait_end(state);
-}
-
-void jd__wait_warn(const struct jd_wait *wait, char *text)
-{
-    host->wait_warn(wait, text);
-}
-
-jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
-{
-    return host->wait_fail_deadline(wait, text);
 }
 
 /* ---- runtime/coordination/failure/failure_exit.h ------------------------ */

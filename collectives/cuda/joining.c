@@ -272,6 +272,7 @@ jd_status jd__cuda_join(struct jd_comm *comm, const struct jd_comm_spec *spec,
     j.state = jd__wait_start(&j.wait);
     memset(progress, 0, (size_t)spec->size * sizeof *progress);
     jd_status status = await_join(&j, start_nccl(&j));
+    jd__wait_end(&j.state);
     if (status == JD_OK)
         take_child(&j);
     return status;

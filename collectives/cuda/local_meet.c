@@ -159,6 +159,7 @@ struct coming {
     const struct jd_collective *call;
     uint64_t times;
     double begin; /* on the clock */
+    struct jd_wait wait;
     struct jd_wait_state state;
 };
 
@@ -190,17 +191,17 @@ static void print_missing(const struct coming *c, FILE *out)
 }
 
 /* The sentence about the wait, malloc'ed; NULL without memory. */
-static char *describe_wait(const struct coming *c, const struct jd_wait *wait,
-                           double waited)
+static char *describe_wait(void *arg, double waited)
 {
+    const struct coming *c = arg;
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
     if (!out)
         return NULL;
     fprintf(out, "%s%s: device %d of process %d has waited %.3g s for ",
-            wait->operation, wait->detail ? wait->detail : "",
-            c->comm->device->local_ordinal, wait->self, waited);
+            c->wait.operation, c->wait.detail ? c->wait.detail : "",
+            c->comm->device->local_ordinal, c->wait.self, waited);
     print_missing(c, out);
     fputs(" of the same process, whose thread has not made this call, or waits "
           "for one that has not",
@@ -220,40 +221,33 @@ static jd_status fail_left(const struct coming *c)
 }
 
 /* What ends the wait, or says that it lasts. */
-static jd_status look_around(struct coming *c, const struct jd_wait *wait)
+static jd_status look_around(struct coming *c)
 {
-    double waited = jd__clock_now() - c->begin;
-    jd_status status = jd__wait_check(wait);
-    if (status != JD_OK)
-        return status;
-    if (atomic_load(&c->comm->local->is_left))
-        return fail_left(c);
-    if (wait->timeout >= 0 && waited >= wait->timeout)
-        return jd__wait_fail_deadline(wait, describe_wait(c, wait, waited));
-    bool is_notice =
-        c->state.next_notice >= 0 && waited >= c->state.next_notice;
-    jd__wait_tell_own(wait, &c->state, waited, is_notice);
-    if (is_notice) {
-        jd__wait_warn(wait, describe_wait(c, wait, waited));
-        c->state.next_notice *= 2;
-    }
-    jd__host_make_progress(c->comm->runtime);
-    return JD_OK;
+    const struct jd_wait_own own = { .describe = describe_wait, .arg = c };
+    jd_status status = jd__wait_check(&c->wait);
+    if (status == JD_OK && atomic_load(&c->comm->local->is_left))
+        status = fail_left(c);
+    if (status == JD_OK)
+        status = jd__wait_look_own(&c->wait, &c->state,
+                                   jd__clock_now() - c->begin, &own);
+    if (status == JD_OK)
+        jd__host_make_progress(c->comm->runtime);
+    return status;
 }
 
 static jd_status wait_for_all(struct coming *c)
 {
-    struct jd_wait wait = jd__runtime_wait(
-        c->comm->runtime, jd__signature_activity_name(c->call->activity));
     struct jd_cuda_pace pace = jd__cuda_pace(-1);
     jd_status status = JD_OK;
-    wait.detail = c->call->detail;
-    wait.is_cancelled = c->comm->is_aborted;
+    c->wait = jd__runtime_wait(c->comm->runtime,
+                               jd__signature_activity_name(c->call->activity));
+    c->wait.detail = c->call->detail;
+    c->wait.is_cancelled = c->comm->is_aborted;
     c->begin = jd__clock_now();
-    c->state = jd__wait_start(&wait);
+    c->state = jd__wait_start(&c->wait);
     while (status == JD_OK && !have_all_come(c)) {
         if (!jd__cuda_pause_is_short(&pace))
-            status = look_around(c, &wait);
+            status = look_around(c);
         jd__cuda_pause(&pace);
     }
     jd__wait_end(&c->state);

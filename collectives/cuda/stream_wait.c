@@ -300,6 +300,7 @@ static jd_status wait_inside(struct watch *watch)
 {
     atomic_fetch_add(&watch->stream->waits, 1);
     jd_status status = await_stream(watch);
+    jd__wait_end(&watch->state);
     atomic_fetch_sub(&watch->stream->waits, 1);
     cudaGetLastError(); /* "not ready" is none */
     if (status == JD_OK)

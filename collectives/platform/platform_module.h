@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 /* Counts the changes of what is in this header, and of struct jd_platform. */
-#define JD_PLATFORM_MODULE_INTERFACE 10
+#define JD_PLATFORM_MODULE_INTERFACE 11
 
 /* What a module may call; each as the header says that declares it under the
  * same name. Texts are whole: formatting is the module's. */
@@ -58,12 +58,10 @@ struct jd_platform_host {
                            struct jd_wait_state *state,
                            jd_wait_missing_f find_missing, void *arg,
                            int count);
-    void (*wait_tell_own)(const struct jd_wait *wait,
-                          struct jd_wait_state *state, double waited,
-                          bool is_notice);
+    jd_status (*wait_look_own)(const struct jd_wait *wait,
+                               struct jd_wait_state *state, double waited,
+                               const struct jd_wait_own *own);
     void (*wait_end)(const struct jd_wait_state *state);
-    void (*wait_warn)(const struct jd_wait *wait, char *text);
-    jd_status (*wait_fail_deadline)(const struct jd_wait *wait, char *text);
     void (*make_progress)(const struct jd_runtime *runtime);
 
     /* runtime/coordination/failure/failure_exit.h */

@@ -210,12 +210,7 @@ static void warn_of_wait(const struct jd_wait *wait, char *text, char *end)
     free(end);
 }
 
-void jd__wait_warn(const struct jd_wait *wait, char *text)
-{
-    warn_of_wait(wait, text, NULL);
-}
-
-jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text)
+static jd_status end_late(const struct jd_wait *wait, char *text)
 {
     jd_fail(JD_DEADLINE_EXCEEDED, "%s; the deadline was %.3g s (%s changes it)",
             text ? text : wait->operation, wait->timeout, wait->variable);
@@ -255,7 +250,7 @@ static jd_status fail_deadline(const struct jd_wait *wait,
     char *text = jd__wait_describe(wait, &culprits, missing, waited);
     char *calls = jd__wait_describe_calls(&culprits, text);
     show_stack(wait, &culprits);
-    jd_status status = jd__wait_fail_deadline(wait, text);
+    jd_status status = end_late(wait, text);
     if (calls && calls[0])
         jd__fail_suffix(status, "%s", calls);
     free(calls);
@@ -410,8 +405,8 @@ static void tell_service(const struct jd_wait *wait,
             waited + (waited < LONGEST_TELL ? waited : LONGEST_TELL);
 }
 
-void jd__wait_tell_own(const struct jd_wait *wait, struct jd_wait_state *state,
-                       double waited, bool is_notice)
+static void tell_own(const struct jd_wait *wait, struct jd_wait_state *state,
+                     double waited, bool is_notice)
 {
     int self = wait->self;
     const struct wait_search search = { .most = 1 };
@@ -421,6 +416,24 @@ void jd__wait_tell_own(const struct jd_wait *wait, struct jd_wait_state *state,
         return;
     state->look = jd__failure_report_looks();
     tell_service(wait, state, &search, &missing, waited);
+}
+
+jd_status jd__wait_look_own(const struct jd_wait *wait,
+                            struct jd_wait_state *state, double waited,
+                            const struct jd_wait_own *own)
+{
+    jd_status status = jd__wait_check(wait);
+    bool is_notice = state->next_notice >= 0 && waited >= state->next_notice;
+    if (status != JD_OK)
+        return status;
+    if (wait->timeout >= 0 && waited >= wait->timeout)
+        return end_late(wait, own->describe(own->arg, waited));
+    tell_own(wait, state, waited, is_notice);
+    if (is_notice && !own->is_silent)
+        warn_of_wait(wait, own->describe(own->arg, waited), NULL);
+    if (is_notice)
+        state->next_notice *= 2;
+    return JD_OK;
 }
 
 /* What is due of notices that fell into the waits before is not made up for. */

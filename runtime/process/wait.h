@@ -160,17 +160,23 @@ jd_status jd__wait_give_up(const struct jd_wait *wait,
                            jd_wait_missing_f find_missing, void *arg,
                            int count);
 
-/* Of a wait for other threads of this process, at each look and at a notice:
- * where it lasts, the service is told, as of one that is exact. Threads: any,
- * each with a wait of its own. */
-void jd__wait_tell_own(const struct jd_wait *wait, struct jd_wait_state *state,
-                       double waited, bool is_notice);
+/* A wait for other threads of this process, as it is to be said. */
+struct jd_wait_own {
+    /* The text about it, malloc'ed; NULL without memory. */
+    char *(*describe)(void *arg, double waited);
+    void *arg;
+    bool is_silent; /* another of the waiting threads gives the notices */
+};
 
-/* For a wait whose missing are no processes: how long it goes on, behind the
- * text about it, as a warning; and that its deadline is over, as the error that
- * is returned, DEADLINE_EXCEEDED. Both free the text; NULL is allowed. */
-void jd__wait_warn(const struct jd_wait *wait, char *text);
-jd_status jd__wait_fail_deadline(const struct jd_wait *wait, char *text);
+/*
+ * The same of one whose missing are threads of this process, after so many
+ * seconds: also tells the service where it lasts, as of one that is exact.
+ * Returns: JD_OK: go on; DEADLINE_EXCEEDED with the text; ABORTED. Threads:
+ * any, each with a wait of its own.
+ */
+jd_status jd__wait_look_own(const struct jd_wait *wait,
+                            struct jd_wait_state *state, double waited,
+                            const struct jd_wait_own *own);
 
 /*
  * Tests the requests until all are complete, under jd__mpi_try_lock(). Each has

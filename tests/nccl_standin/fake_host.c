@@ -110,7 +110,16 @@ static jd_status check_wait(const struct jd_wait *wait)
 
 static struct jd_wait_state start_wait(const struct jd_wait *wait)
 {
-    return (struct jd_wait_state){ .begin = -1, .next_notice = wait->notice };
+    atomic_fetch_add(&fake_host.waits, 1);
+    return (struct jd_wait_state){ .begin = -1,
+                                   .next_notice = wait->notice,
+                                   .told = 1 };
+}
+
+static void end_wait(const struct jd_wait_state *state)
+{
+    if (state->told)
+        atomic_fetch_sub(&fake_host.waits, 1);
 }
 
 static void print_ranges(FILE *out, const int *numbers, int count)
@@ -206,6 +215,7 @@ struct fake_host fake_host = {
         .wait_check = check_wait,
         .wait_start = start_wait,
         .wait_look = look,
+        .wait_end = end_wait,
         .make_progress = make_progress,
         .failure_exit_set_hook = set_hook,
         .print_ranges = print_ranges,

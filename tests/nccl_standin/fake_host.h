@@ -28,6 +28,7 @@ struct fake_host {
     atomic_int lane;        /* that it was queued on last */
     atomic_ullong word;     /* that the recorder was told last */
     atomic_int aborts;      /* jd_abort was called; log has why */
+    atomic_int waits;       /* that have begun and not ended */
     struct jd_platform_host table; /* may be changed before the start */
 };
 extern struct fake_host fake_host;

@@ -62,6 +62,7 @@ START_TEST(a_wait_has_a_deadline_and_names_the_collective)
                "jd_shard_synchronize of jd_psum over axis \"data\": process 1 "
                "has waited for 0,2,3");
     ck_assert(jd__clock_now() - begin >= 0.05);
+    ck_assert_int_eq(atomic_load(&fake_host.waits), 0);
     ck_assert(data_is_aborted);
     gate_open(&gate);
     UNIT_FAILS(synchronize(stream), JD_ABORTED,
