@@ -267,6 +267,21 @@ jd_fold_function *jd__fold_find(jd_dtype dtype, enum jd_reduce op,
     return op == JD_REDUCE_LOCATED ? located[form] : functions[dtype][op][form];
 }
 
+void jd__fold_one(jd_dtype dtype, enum jd_reduce op, enum jd_fold_form form,
+                  const void *in, void *out, size_t count, int divisor)
+{
+    const struct jd_fold fold = { .ins = &in,
+                                  .outs = &out,
+                                  .num_ins = 1,
+                                  .num_outs = 1,
+                                  .count = count,
+                                  .divisor = divisor };
+    if (is_copy(&fold, dtype, op, form))
+        copy_in(&fold, dtype, form);
+    else
+        jd__fold_find(dtype, op, form)(&fold);
+}
+
 void jd__fold_stream(void *to, const void *from, size_t bytes)
 {
     jd__fold_loops()->stream(to, from, bytes);

@@ -66,6 +66,11 @@ typedef void jd_fold_function(const struct jd_fold *fold);
 jd_fold_function *jd__fold_find(jd_dtype dtype, enum jd_reduce op,
                                 enum jd_fold_form form);
 
+/* Of one vector: its change of type and its division, or the copy where neither
+ * is asked for. The pair has a meaning. */
+void jd__fold_one(jd_dtype dtype, enum jd_reduce op, enum jd_fold_form form,
+                  const void *in, void *out, size_t count, int divisor);
+
 /* Copies like memcpy, with stores that pass the caches: they are there for
  * others after the fence. */
 void jd__fold_stream(void *to, const void *from, size_t bytes);

@@ -216,6 +216,36 @@ void jd__inter_result_merge(struct jd_inter_result *result,
     result->is_seen &= other->is_seen;
 }
 
+static bool is_like(const struct jd_inter_result *result,
+                    const struct jd_inter_agreed *said, size_t came, int size)
+{
+    return said->head.kind == JD_INTER_AGREED &&
+           jd__inter_result_agrees(result) && said->member >= 0 &&
+           said->member < size && said->count > 0 && said->count <= size &&
+           came - JD_INTER_AGREED_SPACE == said->bytes &&
+           jd__signature_agrees(&result->votes[0].signature,
+                                &said->head.signature);
+}
+
+bool jd__inter_result_merge_like(struct jd_inter_result *result,
+                                 const char *message, size_t came, int size,
+                                 uint32_t *ret_bytes)
+{
+    struct jd_inter_agreed said;
+    struct jd_vote *first = &result->votes[0];
+    if (came < JD_INTER_AGREED_SPACE)
+        return false;
+    memcpy(&said, message, sizeof said);
+    if (!is_like(result, &said, came, size))
+        return false;
+    first->count += said.count;
+    if (said.member < first->member)
+        first->member = said.member;
+    result->is_seen &= said.is_seen;
+    *ret_bytes = said.bytes;
+    return true;
+}
+
 bool jd__inter_result_agrees(const struct jd_inter_result *result)
 {
     return result->votes[1].member < 0 && result->failed < 0;

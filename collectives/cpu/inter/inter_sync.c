@@ -280,6 +280,8 @@ static jd_status meet_group(struct jd_comm *comm,
     bool brings = tells_bytes(comm, sync);
     size_t bytes = sizeof told + (brings ? sync->bytes : 0);
     memcpy(payload, &told, sizeof told);
+    if (jd__inter_is_lone(comm))
+        return jd__shm_meet_alone(comm->group);
     if (brings)
         memcpy(payload + sizeof told, call->in, sync->bytes);
     return jd__shm_meet(comm->group, &sync->signature, payload, bytes);
@@ -305,23 +307,33 @@ static bool group_is_seen(const struct jd_comm *comm,
     return true;
 }
 
+/* count > 0 */
+static void fold_members(struct jd_comm *comm, const struct jd_inter_sync *sync,
+                         size_t count, void *out)
+{
+    const struct jd_inter *inter = comm->inter;
+    int size = jd__inter_group_size(inter, inter->group);
+    for (int i = 0; i < size; i++)
+        inter->ins[i] = brought_by(comm, sync, i);
+    jd__fold_find(sync->call->dtype, sync->op,
+                  JD_FOLD_PARTIAL)(&(struct jd_fold){ .ins = inter->ins,
+                                                      .num_ins = size,
+                                                      .outs = &out,
+                                                      .num_outs = 1,
+                                                      .count = count });
+}
+
 /* Folds what the group brought; the result is wide. */
 static size_t fold_group(struct jd_comm *comm, const struct jd_inter_sync *sync,
                          void *out)
 {
-    const struct jd_inter *inter = comm->inter;
     jd_dtype dtype = sync->call->dtype;
-    int size = jd__inter_group_size(inter, inter->group);
     size_t count = sync->bytes / jd_dtype_size(dtype);
-    for (int i = 0; i < size; i++)
-        inter->ins[i] = brought_by(comm, sync, i);
-    if (count)
-        jd__fold_find(dtype, sync->op,
-                      JD_FOLD_PARTIAL)(&(struct jd_fold){ .ins = inter->ins,
-                                                          .num_ins = size,
-                                                          .outs = &out,
-                                                          .num_outs = 1,
-                                                          .count = count });
+    if (count && jd__inter_is_lone(comm))
+        jd__fold_one(dtype, sync->op, JD_FOLD_PARTIAL, sync->call->in, out,
+                     count, 0);
+    else if (count)
+        fold_members(comm, sync, count, out);
     return count * jd_dtype_size(jd__fold_wide(dtype));
 }
 
@@ -379,7 +391,9 @@ static void make_group_result(struct jd_comm *comm,
     int size = jd__inter_group_size(inter, inter->group);
     jd__inter_result_clear(said);
     for (int i = 0; i < size; i++)
-        jd__inter_result_add(said, jd__shm_signature(comm->group, i),
+        jd__inter_result_add(said,
+                             size == 1 ? &sync->signature
+                                       : jd__shm_signature(comm->group, i),
                              jd__inter_member(inter, inter->group, i));
     bool agrees = jd__inter_result_agrees(said);
     said->is_seen = agrees && group_is_seen(comm, sync);
@@ -481,13 +495,19 @@ static jd_status fail_bytes(const struct jd_comm *comm,
                    (unsigned)bytes, comm->processes[member], member);
 }
 
-/* What came of so many bytes. */
-static jd_status merge_theirs(struct jd_comm *comm,
-                              const struct jd_inter_sync *sync,
-                              const struct jd_round *round, int came)
+/* Of so many bytes; how many of them are data. */
+static jd_status merge_said(struct jd_comm *comm,
+                            const struct jd_inter_sync *sync,
+                            const struct jd_round *round, int came,
+                            uint32_t *ret_bytes)
 {
     struct jd_inter_result *said = &comm->inter->own->said, theirs;
     const char *message = comm->inter->other->message;
+    comm->inter->other->data = message + JD_INTER_AGREED_SPACE;
+    if (round->then != JD_THEN_STORE &&
+        jd__inter_result_merge_like(said, message, (size_t)came, comm->size,
+                                    ret_bytes))
+        return JD_OK;
     size_t head = jd__inter_result_unpack(message, &theirs);
     comm->inter->other->data = message + head;
     jd_status status = check_other(comm, sync, round->from, &theirs);
@@ -501,12 +521,26 @@ static jd_status merge_theirs(struct jd_comm *comm,
         *said = theirs;
     else
         jd__inter_result_merge(said, &theirs);
+    *ret_bytes = theirs.bytes;
+    return JD_OK;
+}
+
+/* What came of so many bytes. */
+static jd_status merge_theirs(struct jd_comm *comm,
+                              const struct jd_inter_sync *sync,
+                              const struct jd_round *round, int came)
+{
+    struct jd_inter_result *said = &comm->inter->own->said;
+    uint32_t bytes;
+    jd_status status = merge_said(comm, sync, round, came, &bytes);
+    if (status != JD_OK)
+        return status;
     bool counts =
         jd__inter_result_agrees(said) && (!sync->offers || said->is_seen);
-    if (counts && !fits_round(comm, sync, round, theirs.bytes))
-        return fail_bytes(comm, sync, round->from, theirs.bytes);
+    if (counts && !fits_round(comm, sync, round, bytes))
+        return fail_bytes(comm, sync, round->from, bytes);
     if (counts)
-        take_data(comm, sync, round, message + head, theirs.bytes);
+        take_data(comm, sync, round, comm->inter->other->data, bytes);
     else
         said->bytes = 0;
     return JD_OK;
@@ -610,17 +644,11 @@ static void spread_all(const struct jd_comm *comm, size_t bytes, char *data)
 static void fold_finish(struct jd_comm *comm, const struct jd_inter_sync *sync,
                         void *out)
 {
-    const struct jd_collective *call = sync->call;
-    const void *in = comm->inter->own->message + HEAD;
-    size_t count = sync->bytes / jd_dtype_size(call->dtype);
+    jd_dtype dtype = sync->call->dtype;
+    size_t count = sync->bytes / jd_dtype_size(dtype);
     if (count)
-        jd__fold_find(call->dtype, sync->op, JD_FOLD_FINISH)(
-            &(struct jd_fold){ .ins = &in,
-                               .num_ins = 1,
-                               .outs = &out,
-                               .num_outs = 1,
-                               .count = count,
-                               .divisor = comm->size });
+        jd__fold_one(dtype, sync->op, JD_FOLD_FINISH,
+                     comm->inter->own->message + HEAD, out, count, comm->size);
 }
 
 static void conclude_sync(struct jd_comm *comm,

@@ -156,16 +156,30 @@ void *jd__shm_payload_space(const struct jd_shm_group *group)
     return group->own->slots[(group->round + 1) % 2].payload;
 }
 
+static jd_status check_usable(struct jd_shm_group *group)
+{
+    if (atomic_load_explicit(&group->own->is_aborted, memory_order_relaxed))
+        jd__shm_revoke(group);
+    return group->is_revoked ? jd__shm_fail_revoked(group) : JD_OK;
+}
+
+jd_status jd__shm_meet_alone(struct jd_shm_group *group)
+{
+    jd_status status = check_usable(group);
+    if (status == JD_OK)
+        group->round++;
+    return status;
+}
+
 jd_status jd__shm_meet_merging(struct jd_shm_group *group,
                                const struct jd_signature *signature,
                                const void *payload, size_t bytes,
                                const struct jd_shm_merge *merge)
 {
     assert(bytes <= JD_SHM_PAYLOAD);
-    if (atomic_load_explicit(&group->own->is_aborted, memory_order_relaxed))
-        jd__shm_revoke(group);
-    if (group->is_revoked)
-        return jd__shm_fail_revoked(group);
+    jd_status status = check_usable(group);
+    if (status != JD_OK)
+        return status;
     post_signature(group, signature, payload, bytes);
     return group->levels
                ? jd__shm_levels_meet(group, merge)

@@ -118,6 +118,10 @@ void jd__shm_begin(struct jd_shm_group *group, const char *operation,
  * JD_SHM_PAYLOAD bytes that nobody reads until then. */
 void *jd__shm_payload_space(const struct jd_shm_group *group);
 
+/* The meeting of a group of one: the payload is what was written into its
+ * space. Returns: JD_OK; ABORTED as jd__shm_meet. */
+jd_status jd__shm_meet_alone(struct jd_shm_group *group);
+
 /*
  * Tells all members the signature and the payload (at most JD_SHM_PAYLOAD
  * bytes; may differ in length), and waits for theirs. Signatures are not

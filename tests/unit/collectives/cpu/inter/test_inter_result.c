@@ -253,6 +253,85 @@ START_TEST(both_ends_have_the_same)
 }
 END_TEST
 
+/* As a message behind which are its data: its length with them. */
+static size_t make_message(const struct jd_inter_result *said, char *space)
+{
+    char *message = jd__inter_result_pack(said, space + JD_INTER_RESULT_SPACE);
+    size_t length = (size_t)(space + JD_INTER_RESULT_SPACE - message);
+    memmove(space, message, length);
+    return length + said->bytes;
+}
+
+/* By the short way and by the long one. */
+START_TEST(what_is_alike_is_merged_at_once)
+{
+    _Alignas(16) char space[JD_INTER_RESULT_SPACE];
+    struct jd_inter_result a = said_by(3, 2, (int[]){ 5, 5 });
+    struct jd_inter_result b = said_by(0, 2, (int[]){ 5, 5 }), merged = a;
+    uint32_t bytes = 77;
+    b.is_seen = 0;
+    b.bytes = 8;
+    size_t came = make_message(&b, space);
+    jd__inter_result_merge(&merged, &b);
+    ck_assert(jd__inter_result_merge_like(&a, space, came, SIZE, &bytes));
+    ck_assert_mem_eq(&a, &merged, sizeof a);
+    ck_assert_uint_eq(bytes, 8);
+}
+END_TEST
+
+static void expect_unlike(const struct jd_inter_result *own,
+                          const struct jd_inter_result *said, size_t more)
+{
+    _Alignas(16) char space[JD_INTER_RESULT_SPACE];
+    struct jd_inter_result result = *own;
+    uint32_t bytes = 77;
+    size_t came = make_message(said, space) + more;
+    ck_assert(!jd__inter_result_merge_like(&result, space, came, SIZE, &bytes));
+    ck_assert_mem_eq(&result, own, sizeof result);
+    ck_assert_uint_eq(bytes, 77);
+}
+
+START_TEST(what_is_not_alike_is_left)
+{
+    struct jd_inter_result own = said_by(0, 2, (int[]){ 5, 5 });
+    struct jd_inter_result like = said_by(2, 2, (int[]){ 5, 5 });
+    struct jd_inter_result unlike[] = { said_by(2, 2, (int[]){ 6, 6 }),
+                                        said_by(2, 2, (int[]){ 5, 6 }),
+                                        said_by(2, 2, (int[]){ 5, 105 }),
+                                        like,
+                                        like,
+                                        like,
+                                        like };
+    unlike[3].votes[0].member = SIZE;
+    unlike[4].votes[0].member = -1;
+    unlike[5].votes[0].count = SIZE + 1;
+    unlike[6].votes[0].count = 0;
+    for (int i = 0; i < 7; i++)
+        expect_unlike(&own, &unlike[i], 0);
+    expect_unlike(&own, &like, 1); /* bytes that nobody told of */
+    own = said_by(0, 2, (int[]){ 5, 6 });
+    expect_unlike(&own, &like, 0);
+    own = said_by(0, 2, (int[]){ 5, 105 });
+    expect_unlike(&own, &like, 0);
+}
+END_TEST
+
+/* Nor is what is no result, or less than one. */
+START_TEST(short_bytes_are_left)
+{
+    _Alignas(16) char space[JD_INTER_RESULT_SPACE] = { 0 };
+    struct jd_inter_result own = said_by(0, 2, (int[]){ 5, 5 });
+    struct jd_inter_result like = said_by(2, 2, (int[]){ 5, 5 });
+    uint32_t bytes;
+    ck_assert(
+        !jd__inter_result_merge_like(&own, space, sizeof space, SIZE, &bytes));
+    size_t came = make_message(&like, space);
+    for (size_t n = 0; n < came; n++)
+        ck_assert(!jd__inter_result_merge_like(&own, space, n, SIZE, &bytes));
+    ck_assert(jd__inter_result_merge_like(&own, space, came, SIZE, &bytes));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("inter_result");
@@ -267,5 +346,8 @@ int main(void)
     tcase_add_test(tcase, who_says_the_same_is_one_vote);
     tcase_add_test(tcase, who_comes_with_a_status_is_told);
     tcase_add_test(tcase, both_ends_have_the_same);
+    tcase_add_test(tcase, what_is_alike_is_merged_at_once);
+    tcase_add_test(tcase, what_is_not_alike_is_left);
+    tcase_add_test(tcase, short_bytes_are_left);
     return unit_main(suite);
 }

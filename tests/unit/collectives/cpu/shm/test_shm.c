@@ -357,6 +357,30 @@ START_TEST(a_member_that_fails_ends_the_others_waits)
 }
 END_TEST
 
+START_TEST(one_alone_meets_nobody)
+{
+    struct crowd crowd;
+    crowd_start(&crowd, 1);
+    struct jd_shm_group *group = crowd.groups[0];
+    for (int i = 0; i < 3; i++) {
+        struct jd_signature mine = sign((uint64_t)i);
+        memset(jd__shm_payload_space(group), i, 8);
+        UNIT_OK(jd__shm_meet_alone(group));
+        ck_assert_mem_eq(jd__shm_payload(group, 0),
+                         ((char[8]){ i, i, i, i, i, i, i, i }), 8);
+        UNIT_OK(jd__shm_meet(group, &mine, NULL, 0));
+        ck_assert_int_eq(jd__shm_signature(group, 0)->count, i);
+    }
+    jd__shm_abort(group);
+    UNIT_FAILS(
+        jd__shm_meet_alone(group), JD_ABORTED,
+        "test: another member gave up waiting, or failed, and the members "
+        "are out of step; the job should end (the one that gave up says "
+        "why)");
+    crowd_stop(&crowd);
+}
+END_TEST
+
 /* Member 0 is in a wait while another of its threads aborts its end. */
 static void be_aborted(struct crowd *crowd, int member, void *arg)
 {
@@ -641,6 +665,7 @@ int main(void)
     tcase_add_test(meetings, signatures_that_differ_have_other_digests);
     tcase_add_test(meetings, one_member_can_be_awaited);
     tcase_add_test(meetings, places_are_inside_the_heap);
+    tcase_add_test(meetings, one_alone_meets_nobody);
     tcase_add_test(meetings, nothing_is_merged_in_one_level);
     add_two_levels(suite);
     return unit_main(suite);
