@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* overlap_job.c - what one process of `jd-bench overlap` does. */
+#include "bench/engine/line.h"
 #include "bench/engine/sides.h"
 #include "bench/overlap/overlap.h"
 #include "jd_collectives.h"
-#include "jd_mesh.h"
-#include "jd_mpi.h"
 #include "jd_overlap.h"
-#include "jd_process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +15,7 @@ enum { WORK_NUMBERS = 1024, TRIAL_TURNS = 200, TRIALS = 50 };
 
 struct job {
     const struct overlap_request *request;
-    MPI_Comm comm;
-    int rank, size;
-    jd_mesh *mesh;
-    jd_shard *me;
+    struct bench_line line;
     float *in, *out;
     float numbers[WORK_NUMBERS];
     long turns; /* of the work over its numbers */
@@ -39,43 +34,44 @@ static void work_for(struct job *job, long turns)
 
 static int next_of(const struct job *job)
 {
-    return (job->rank + 1) % job->size;
+    return (job->line.rank + 1) % job->line.size;
 }
 
 static int previous_of(const struct job *job)
 {
-    return (job->rank + job->size - 1) % job->size;
+    return (job->line.rank + job->line.size - 1) % job->line.size;
 }
 
 /* The group of a ring's sends and receives, not yet ended. */
 static void open_group(struct job *job)
 {
     size_t count = job->request->count;
-    JD_CHECK(jd_group_begin(job->me));
-    JD_CHECK(jd_recv(job->me, "x", previous_of(job), job->out, count, JD_F32));
-    JD_CHECK(jd_send(job->me, "x", next_of(job), job->in, count, JD_F32));
+    JD_CHECK(jd_group_begin(job->line.me));
+    JD_CHECK(
+        jd_recv(job->line.me, "x", previous_of(job), job->out, count, JD_F32));
+    JD_CHECK(jd_send(job->line.me, "x", next_of(job), job->in, count, JD_F32));
 }
 
 static void call_jd(struct job *job)
 {
     if (job->request->op == OVERLAP_PSUM) {
-        JD_CHECK(jd_psum(job->me, "x", job->in, job->out, job->request->count,
-                         JD_F32));
+        JD_CHECK(jd_psum(job->line.me, "x", job->in, job->out,
+                         job->request->count, JD_F32));
         return;
     }
     open_group(job);
-    JD_CHECK(jd_group_end(job->me));
+    JD_CHECK(jd_group_end(job->line.me));
 }
 
 static void start_jd(struct job *job, jd_request **ret_request)
 {
     if (job->request->op == OVERLAP_PSUM) {
-        JD_CHECK(jd_psum_start(job->me, "x", job->in, job->out,
+        JD_CHECK(jd_psum_start(job->line.me, "x", job->in, job->out,
                                job->request->count, JD_F32, ret_request));
         return;
     }
     open_group(job);
-    JD_CHECK(jd_group_start(job->me, ret_request));
+    JD_CHECK(jd_group_start(job->line.me, ret_request));
 }
 
 /* How many there are. */
@@ -83,13 +79,13 @@ static int start_mpi(struct job *job, MPI_Request requests[2])
 {
     int count = (int)job->request->count;
     if (job->request->op == OVERLAP_PSUM) {
-        MPI_Iallreduce(job->in, job->out, count, MPI_FLOAT, MPI_SUM, job->comm,
-                       &requests[0]);
+        MPI_Iallreduce(job->in, job->out, count, MPI_FLOAT, MPI_SUM,
+                       job->line.comm, &requests[0]);
         return 1;
     }
-    MPI_Irecv(job->out, count, MPI_FLOAT, previous_of(job), 0, job->comm,
+    MPI_Irecv(job->out, count, MPI_FLOAT, previous_of(job), 0, job->line.comm,
               &requests[0]);
-    MPI_Isend(job->in, count, MPI_FLOAT, next_of(job), 0, job->comm,
+    MPI_Isend(job->in, count, MPI_FLOAT, next_of(job), 0, job->line.comm,
               &requests[1]);
     return 2;
 }
@@ -98,10 +94,11 @@ static void call_mpi(struct job *job)
 {
     int count = (int)job->request->count;
     if (job->request->op == OVERLAP_PSUM)
-        MPI_Allreduce(job->in, job->out, count, MPI_FLOAT, MPI_SUM, job->comm);
+        MPI_Allreduce(job->in, job->out, count, MPI_FLOAT, MPI_SUM,
+                      job->line.comm);
     else
         MPI_Sendrecv(job->in, count, MPI_FLOAT, next_of(job), 0, job->out,
-                     count, MPI_FLOAT, previous_of(job), 0, job->comm,
+                     count, MPI_FLOAT, previous_of(job), 0, job->line.comm,
                      MPI_STATUS_IGNORE);
 }
 
@@ -146,18 +143,7 @@ static void call(void *arg, int side)
 static void open_job(struct job *job)
 {
     size_t count = job->request->count;
-    JD_CHECK(jd_initialize());
-    job->comm = jd_mpi_comm();
-    MPI_Comm_rank(job->comm, &job->rank);
-    MPI_Comm_size(job->comm, &job->size);
-    JD_CHECK(jd_mesh_create(&job->mesh, 1, (int[]){ jd_device_count() },
-                            (const char *[]){ "x" }, NULL));
-    job->me = jd_mesh_shard(job->mesh);
-    if (!job->me) {
-        fprintf(stderr, "jd-bench overlap: one device in each process is "
-                        "measured; unset JD_NUM_CPU_DEVICES\n");
-        exit(EXIT_FAILURE);
-    }
+    bench_line_open(&job->line, "overlap");
     job->in = malloc(count * sizeof *job->in);
     job->out = malloc(count * sizeof *job->out);
     if (!job->in || !job->out) {
@@ -178,7 +164,7 @@ static float expected(const struct job *job, size_t i)
     float sum = 0;
     if (job->request->op == OVERLAP_RING)
         return element_of(previous_of(job), i);
-    for (int rank = 0; rank < job->size; rank++)
+    for (int rank = 0; rank < job->line.size; rank++)
         sum += element_of(rank, i);
     return sum;
 }
@@ -191,7 +177,8 @@ static size_t count_wrong(struct job *job, int side)
     call(job, side);
     for (size_t i = 0; i < job->request->count && side != OVERLAP_WORK; i++)
         wrong += job->out[i] != expected(job, i);
-    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, job->comm);
+    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM,
+                  job->line.comm);
     return all;
 }
 
@@ -200,7 +187,7 @@ static double least_seconds(struct job *job, void (*run)(struct job *job))
 {
     double least = 0;
     for (int i = 0; i < TRIALS; i++) {
-        MPI_Barrier(job->comm);
+        MPI_Barrier(job->line.comm);
         double begin = MPI_Wtime();
         run(job);
         double seconds = MPI_Wtime() - begin;
@@ -220,7 +207,7 @@ static void measure_work(struct job *job)
     double call_seconds = least_seconds(job, call_jd);
     double turn_seconds = least_seconds(job, try_work) / TRIAL_TURNS;
     job->turns = (long)(job->request->work * call_seconds / turn_seconds) + 1;
-    MPI_Bcast(&job->turns, 1, MPI_LONG, 0, job->comm);
+    MPI_Bcast(&job->turns, 1, MPI_LONG, 0, job->line.comm);
 }
 
 static void measure(struct job *job)
@@ -229,7 +216,7 @@ static void measure(struct job *job)
     static double samples[OVERLAP_SIDES][BENCH_MAX_ROUNDS];
     static const bool all[OVERLAP_SIDES] = { true, true, true, true, true };
     const struct overlap_request *r = job->request;
-    const struct bench_turns turns = { .comm = job->comm,
+    const struct bench_turns turns = { .comm = job->line.comm,
                                        .call = call,
                                        .arg = job,
                                        .sample_seconds = r->sample_seconds,
@@ -246,13 +233,12 @@ int overlap_job(const struct overlap_request *request)
     static struct job job;
     job.request = request;
     open_job(&job);
-    bench_print_conditions(job.comm, "overlap");
+    bench_print_conditions(job.line.comm, "overlap");
     for (size_t i = 0; i < request->count; i++)
-        job.in[i] = element_of(job.rank, i);
+        job.in[i] = element_of(job.line.rank, i);
     measure_work(&job);
     measure(&job);
     free(job.in);
     free(job.out);
-    jd_mesh_destroy(job.mesh);
-    return (int)jd_shutdown();
+    return bench_line_close(&job.line);
 }

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pipeline_job.c - what one process of `jd-bench pipeline` does. */
+#include "bench/engine/line.h"
 #include "bench/engine/sides.h"
 #include "bench/pipeline/pipeline.h"
 #include "jd_collectives.h"
-#include "jd_mesh.h"
-#include "jd_mpi.h"
-#include "jd_process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 struct job {
     const struct pipeline_request *request;
-    MPI_Comm comm;
-    int rank, size;
-    jd_mesh *mesh;
-    jd_shard *me;
+    struct bench_line line;
     int64_t first, columns; /* of the whole, and how many are this one's */
     double *blocks[PIPELINE_SIDES]; /* rows x (1 + columns): the first of each
                                      * is the last of the process before */
@@ -27,17 +22,18 @@ struct job {
 static void send_number(struct job *job, int side, int to, const double *number)
 {
     if (side == PIPELINE_JD)
-        JD_CHECK(jd_send(job->me, NULL, to, number, 1, JD_F64));
+        JD_CHECK(jd_send(job->line.me, NULL, to, number, 1, JD_F64));
     else
-        MPI_Send(number, 1, MPI_DOUBLE, to, 0, job->comm);
+        MPI_Send(number, 1, MPI_DOUBLE, to, 0, job->line.comm);
 }
 
 static void receive_number(struct job *job, int side, int from, double *number)
 {
     if (side == PIPELINE_JD)
-        JD_CHECK(jd_recv(job->me, NULL, from, number, 1, JD_F64));
+        JD_CHECK(jd_recv(job->line.me, NULL, from, number, 1, JD_F64));
     else
-        MPI_Recv(number, 1, MPI_DOUBLE, from, 0, job->comm, MPI_STATUS_IGNORE);
+        MPI_Recv(number, 1, MPI_DOUBLE, from, 0, job->line.comm,
+                 MPI_STATUS_IGNORE);
 }
 
 /* ---- a sweep ------------------------------------------------------------ */
@@ -61,15 +57,15 @@ static void advance_row(const struct job *job, int side, int64_t row)
  * next sweep begins where this one has ended. */
 static void close_sweep(struct job *job, int side)
 {
-    int last = job->size - 1;
+    int last = job->line.size - 1;
     double corner = 0;
-    if (job->rank == last)
+    if (job->line.rank == last)
         corner = -row_of(job, side, job->request->rows - 1)[job->columns];
-    if (job->rank == last && last > 0)
+    if (job->line.rank == last && last > 0)
         send_number(job, side, 0, &corner);
-    if (job->rank == 0 && last > 0)
+    if (job->line.rank == 0 && last > 0)
         receive_number(job, side, last, &corner);
-    if (job->rank == 0)
+    if (job->line.rank == 0)
         row_of(job, side, 0)[1] = corner;
 }
 
@@ -78,34 +74,17 @@ static void sweep(void *arg, int side)
     struct job *job = arg;
     for (int64_t row = 1; row < job->request->rows; row++) {
         double *here = row_of(job, side, row);
-        if (job->rank > 0)
-            receive_number(job, side, job->rank - 1, here);
+        if (job->line.rank > 0)
+            receive_number(job, side, job->line.rank - 1, here);
         advance_row(job, side, row);
-        if (job->rank < job->size - 1)
-            send_number(job, side, job->rank + 1, here + job->columns);
+        if (job->line.rank < job->line.size - 1)
+            send_number(job, side, job->line.rank + 1, here + job->columns);
     }
     close_sweep(job, side);
     job->sweeps[side]++;
 }
 
 /* ---- a job -------------------------------------------------------------- */
-
-static void open_jd(struct job *job)
-{
-    int size = -1;
-    const char *axis = "x";
-    JD_CHECK(jd_initialize());
-    job->comm = jd_mpi_comm();
-    job->rank = jd_process_index();
-    job->size = jd_process_count();
-    JD_CHECK(jd_mesh_create(&job->mesh, 1, &size, &axis, NULL));
-    job->me = jd_mesh_shard(job->mesh);
-    if (!job->me) {
-        fprintf(stderr, "jd-bench pipeline: one device in each process is "
-                        "measured; unset JD_NUM_CPU_DEVICES\n");
-        exit(EXIT_FAILURE);
-    }
-}
 
 /* The upper row and the left column are given: the sum of row and column. */
 static void open_block(struct job *job, int side)
@@ -128,13 +107,13 @@ static void open_block(struct job *job, int side)
 /* Each process has a column at least. */
 static void check_columns(const struct job *job)
 {
-    if (job->request->columns >= job->size)
+    if (job->request->columns >= job->line.size)
         return;
     fprintf(stderr,
             "jd-bench pipeline: --shape %lldx%lld has fewer columns than the "
             "%d processes\n",
             (long long)job->request->rows, (long long)job->request->columns,
-            job->size);
+            job->line.size);
     exit(EXIT_FAILURE);
 }
 
@@ -142,8 +121,8 @@ static void open_blocks(struct job *job)
 {
     int64_t all = job->request->columns;
     check_columns(job);
-    job->first = all * job->rank / job->size;
-    job->columns = all * (job->rank + 1) / job->size - job->first;
+    job->first = all * job->line.rank / job->line.size;
+    job->columns = all * (job->line.rank + 1) / job->line.size - job->first;
     for (int side = 0; side < PIPELINE_SIDES; side++)
         open_block(job, side);
 }
@@ -156,9 +135,11 @@ static size_t count_wrong(struct job *job, int side)
     double corner = row_of(job, side, r->rows - 1)[job->columns];
     double wanted =
         (double)job->sweeps[side] * (double)(r->rows + r->columns - 2);
-    unsigned long long wrong = job->rank == job->size - 1 && corner != wanted;
+    unsigned long long wrong =
+        job->line.rank == job->line.size - 1 && corner != wanted;
     unsigned long long all = 0;
-    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, job->comm);
+    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM,
+                  job->line.comm);
     return all;
 }
 
@@ -166,7 +147,7 @@ static void measure(struct job *job)
 {
     static double samples[PIPELINE_SIDES][BENCH_MAX_ROUNDS];
     static const bool all[PIPELINE_SIDES] = { true, true };
-    const struct bench_turns turns = { .comm = job->comm,
+    const struct bench_turns turns = { .comm = job->line.comm,
                                        .call = sweep,
                                        .arg = job,
                                        .sample_seconds =
@@ -182,12 +163,11 @@ static void measure(struct job *job)
 int pipeline_job(const struct pipeline_request *request)
 {
     struct job job = { .request = request };
-    open_jd(&job);
-    bench_print_conditions(job.comm, "pipeline");
+    bench_line_open(&job.line, "pipeline");
+    bench_print_conditions(job.line.comm, "pipeline");
     open_blocks(&job);
     measure(&job);
     for (int side = 0; side < PIPELINE_SIDES; side++)
         free(job.blocks[side]);
-    jd_mesh_destroy(job.mesh);
-    return (int)jd_shutdown();
+    return bench_line_close(&job.line);
 }

@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* recorder_job.c - what one process of `jd-bench recorder` does. */
+#include "bench/engine/line.h"
 #include "bench/engine/sides.h"
 #include "bench/recorder/recorder.h"
 #include "jd_collectives.h"
 #include "jd_memory.h"
-#include "jd_mesh.h"
-#include "jd_mpi.h"
-#include "jd_process.h"
 #include "runtime/recorder/recorder.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 struct job {
     const struct recorder_request *request;
-    MPI_Comm comm;
-    int rank, size;
-    jd_mesh *mesh;
-    jd_shard *me;
+    struct bench_line line;
     float *in, *out;
 };
 
@@ -25,8 +17,8 @@ static void call(void *arg, int side)
 {
     struct job *job = arg;
     (void)side;
-    JD_CHECK(
-        jd_psum(job->me, NULL, job->in, job->out, job->request->count, JD_F32));
+    JD_CHECK(jd_psum(job->line.me, NULL, job->in, job->out, job->request->count,
+                     JD_F32));
 }
 
 /* All processes switch between the same calls. The recorder begins with an
@@ -42,37 +34,20 @@ static void prepare(void *arg, int side)
         call(arg, side);
 }
 
-static void open_jd(struct job *job)
-{
-    int size = -1;
-    const char *axis = "x";
-    JD_CHECK(jd_initialize());
-    job->comm = jd_mpi_comm();
-    job->rank = jd_process_index();
-    job->size = jd_process_count();
-    JD_CHECK(jd_mesh_create(&job->mesh, 1, &size, &axis, NULL));
-    job->me = jd_mesh_shard(job->mesh);
-    if (!job->me) {
-        fprintf(stderr, "jd-bench recorder: one device in each process is "
-                        "measured; unset JD_NUM_CPU_DEVICES\n");
-        exit(EXIT_FAILURE);
-    }
-}
-
 static void open_buffers(struct job *job)
 {
-    const jd_device *device = jd_shard_device(job->me);
+    const jd_device *device = jd_shard_device(job->line.me);
     size_t bytes = job->request->count * sizeof *job->in;
     JD_CHECK(jd_device_alloc(device, bytes, (void **)&job->in));
     JD_CHECK(jd_device_alloc(device, bytes, (void **)&job->out));
     for (size_t i = 0; i < job->request->count; i++)
-        job->in[i] = (float)((i + (size_t)job->rank) % 1000);
+        job->in[i] = (float)((i + (size_t)job->line.rank) % 1000);
 }
 
 static float wanted(const struct job *job, size_t i)
 {
     float sum = 0;
-    for (int rank = 0; rank < job->size; rank++)
+    for (int rank = 0; rank < job->line.size; rank++)
         sum += (float)((i + (size_t)rank) % 1000);
     return sum;
 }
@@ -83,7 +58,8 @@ static size_t count_wrong(struct job *job, int side)
     prepare(job, side);
     for (size_t i = 0; i < job->request->count; i++)
         wrong += job->out[i] != wanted(job, i);
-    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, job->comm);
+    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM,
+                  job->line.comm);
     return all;
 }
 
@@ -91,7 +67,7 @@ static void measure(struct job *job)
 {
     static double samples[RECORDER_SIDES][BENCH_MAX_ROUNDS];
     static const bool all[RECORDER_SIDES] = { true, true, true };
-    const struct bench_turns turns = { .comm = job->comm,
+    const struct bench_turns turns = { .comm = job->line.comm,
                                        .prepare = prepare,
                                        .call = call,
                                        .arg = job,
@@ -108,12 +84,11 @@ static void measure(struct job *job)
 int recorder_job(const struct recorder_request *request)
 {
     struct job job = { .request = request };
-    open_jd(&job);
-    bench_print_conditions(job.comm, "recorder");
+    bench_line_open(&job.line, "recorder");
+    bench_print_conditions(job.line.comm, "recorder");
     open_buffers(&job);
     measure(&job);
     jd_device_free(job.in);
     jd_device_free(job.out);
-    jd_mesh_destroy(job.mesh);
-    return (int)jd_shutdown();
+    return bench_line_close(&job.line);
 }
