@@ -199,6 +199,16 @@ static bool is_lowest(const struct jd_rendezvous *party)
     return true;
 }
 
+/* What ends the wait of one for whom nobody speaks yet. */
+static jd_status look_around(struct jd_rendezvous *party, double begin,
+                             struct jd_wait_state *state)
+{
+    const struct jd_wait_own own = { .describe = describe_wait,
+                                     .arg = party,
+                                     .is_silent = !is_lowest(party) };
+    return jd__wait_look_own(party->wait, state, jd__clock_now() - begin, &own);
+}
+
 /* From now on it waits for a thread of this process alone. */
 static void rest_while_spoken_for(bool *ret_rests)
 {
@@ -224,14 +234,11 @@ static jd_status wait_for_others(struct jd_rendezvous *party)
 {
     double begin = jd__clock_now();
     struct jd_wait_state state = jd__wait_start(party->wait);
-    struct jd_wait_own own = { .describe = describe_wait, .arg = party };
     jd_status status = JD_OK;
     bool rests = false;
     while (party->state != JD_RENDEZVOUS_DONE) {
-        own.is_silent = !is_lowest(party);
         if (party->state == JD_RENDEZVOUS_WAITING)
-            status = jd__wait_look_own(party->wait, &state,
-                                       jd__clock_now() - begin, &own);
+            status = look_around(party, begin, &state);
         else if (!rests)
             rest_while_spoken_for(&rests);
         if (status == JD_OK)

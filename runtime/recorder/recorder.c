@@ -34,8 +34,7 @@ static struct {
 
 /* The call that the thread is in. */
 static _Thread_local struct {
-    uint64_t number;             /* 0: none, or it is not recorded */
-    struct jd_ring_entry *entry; /* where it is recorded */
+    uint64_t number; /* 0: none, or it is not recorded */
     bool is_timed;
     bool is_met;     /* all members have come */
     bool has_waited; /* and who of them came last is noted */
@@ -86,7 +85,6 @@ static void move_to(struct jd_ring *ring)
         atomic_store(&ring->comms[i].users, 0);
     atomic_store(&state.module, NULL);
     atomic_store(&state.ring, ring);
-    current.entry = jd__ring_entry(ring, current.number);
 }
 
 jd_status jd__recorder_share(const struct jd_host_group *group)
@@ -259,8 +257,8 @@ static uint64_t count_one(_Atomic uint64_t *number)
     return counted;
 }
 
-static struct jd_ring_entry *write_call(struct jd_ring *ring, uint64_t number,
-                                        const struct jd_recorder_call *call)
+static void write_call(struct jd_ring *ring, uint64_t number,
+                       const struct jd_recorder_call *call)
 {
     const void *caller = jd__progress_thread.caller;
     struct jd_ring_comm *comm = call->comm;
@@ -281,9 +279,9 @@ static struct jd_ring_entry *write_call(struct jd_ring *ring, uint64_t number,
         if (call->is_transfer)
             count_one(&comm->transfers);
     }
+    jd__ring_write(ring, &written);
     JD_PROBE_ENTER(number, call->operation, comm ? comm->text : "",
                    written.sequence, call->count, caller);
-    return jd__ring_write(ring, &written);
 }
 
 static void set_times(double came, double met, double left, int last)
@@ -303,7 +301,7 @@ void jd__recorder_enter(const struct jd_recorder_call *call)
     struct jd_ring *ring = get_ring();
     if (!number || !ring)
         return;
-    current.entry = write_call(ring, number, call);
+    write_call(ring, number, call);
     current.number = number;
     current.is_timed = current.is_met = false;
     current.has_waited = current.is_waiting = false;
@@ -311,12 +309,20 @@ void jd__recorder_enter(const struct jd_recorder_call *call)
         set_times(jd__clock_now(), 0, 0, -1);
 }
 
+/* Its place in the ring of now, which another call may have by now. */
+static struct jd_ring_entry *current_entry(void)
+{
+    struct jd_ring *ring = get_ring();
+    return current.number && ring ? jd__ring_entry(ring, current.number) : NULL;
+}
+
 void jd__recorder_met(void)
 {
+    struct jd_ring_entry *entry = current_entry();
     current.is_met = true;
-    if (!current.number)
+    if (!entry)
         return;
-    jd__ring_set_state(current.entry, current.number, JD_CALL_MET, JD_OK);
+    jd__ring_set_state(entry, current.number, JD_CALL_MET, JD_OK);
     JD_PROBE_MET(current.number);
 }
 
@@ -324,14 +330,15 @@ jd_status jd__recorder_leave(jd_status status)
 {
     if (!jd__progress_leave())
         return status;
+    struct jd_ring_entry *entry = current_entry();
     jd__progress_thread.caller = NULL;
-    if (!current.number)
-        return status;
-    jd__ring_set_state(current.entry, current.number, JD_CALL_DONE, status);
-    JD_PROBE_LEAVE(current.number, status);
-    jd__ring_prefetch_next(current.entry);
-    if (current.is_timed)
-        set_times(0, 0, jd__clock_now(), -1);
+    if (entry) {
+        jd__ring_set_state(entry, current.number, JD_CALL_DONE, status);
+        JD_PROBE_LEAVE(current.number, status);
+        jd__ring_prefetch_next(entry);
+        if (current.is_timed)
+            set_times(0, 0, jd__clock_now(), -1);
+    }
     current.number = 0;
     return status;
 }

@@ -4,7 +4,8 @@
  * read: while they are written, and after the writer has been killed.
  *
  *     jd__ring_init(ring, pid, "boot id");
- *     entry = jd__ring_write(ring, &call);                the process itself
+ *     jd__ring_write(ring, &call);                        the process itself
+ *     entry = jd__ring_entry(ring, call.number);
  *     jd__ring_set_state(entry, call.number, JD_CALL_DONE, JD_OK);
  *
  *     uint64_t last = jd__ring_last(ring);                anybody
@@ -211,15 +212,14 @@ static inline bool jd__ring_is_late(const _Atomic uint64_t *there,
 
 /* Becomes the newest call, in place of one that is JD_RING_CALLS older; nothing
  * where a thread was held up for so many calls of others that a newer one has
- * its place. Its state is JD_CALL_ENTERED; its times are not written. Returns:
- * its place. */
-static inline struct jd_ring_entry *
-jd__ring_write(struct jd_ring *ring, const struct jd_ring_call *call)
+ * its place. Its state is JD_CALL_ENTERED; its times are not written. */
+static inline void jd__ring_write(struct jd_ring *ring,
+                                  const struct jd_ring_call *call)
 {
     struct jd_ring_entry *entry = jd__ring_entry(ring, call->number);
     const memory_order order = memory_order_release; /* after the 0 */
     if (jd__ring_is_late(&entry->number, call->number))
-        return entry;
+        return;
     atomic_store_explicit(&entry->number, 0, memory_order_relaxed);
     atomic_store_explicit(&entry->site, call->site, order);
     atomic_store_explicit(&entry->comm, call->comm, order);
@@ -232,7 +232,6 @@ jd__ring_write(struct jd_ring *ring, const struct jd_ring_call *call)
                           order);
     atomic_store_explicit(&entry->state, JD_CALL_ENTERED, order);
     atomic_store_explicit(&entry->number, call->number, order);
-    return entry;
 }
 
 /* Of a call that the thread has written there; nothing where a newer one has

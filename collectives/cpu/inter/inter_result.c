@@ -229,14 +229,14 @@ static bool is_like(const struct jd_inter_result *result,
 
 bool jd__inter_result_merge_like(struct jd_inter_result *result,
                                  const char *message, size_t came, int size,
-                                 uint32_t *ret_bytes)
+                                 size_t most_bytes, uint32_t *ret_bytes)
 {
     struct jd_inter_agreed said;
     struct jd_vote *first = &result->votes[0];
     if (came < JD_INTER_AGREED_SPACE)
         return false;
     memcpy(&said, message, sizeof said);
-    if (!is_like(result, &said, came, size))
+    if (said.bytes > most_bytes || !is_like(result, &said, came, size))
         return false;
     first->count += said.count;
     if (said.member < first->member)

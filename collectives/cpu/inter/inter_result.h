@@ -92,13 +92,13 @@ void jd__inter_result_add(struct jd_inter_result *result,
 void jd__inter_result_merge(struct jd_inter_result *result,
                             const struct jd_inter_result *other);
 
-/* What mostly comes: a message of so many bytes, of members of a communicator
- * of size, that says what all have said so far. It is unpacked, checked and
- * merged at once; ret_bytes: of the data behind JD_INTER_AGREED_SPACE. False:
- * it is another, and nothing is done. */
+/* What mostly comes: a message of so many bytes, at most most_bytes of them
+ * data, of members of a communicator of size, that says what all have said so
+ * far. It is unpacked, checked and merged at once; ret_bytes: of the data
+ * behind JD_INTER_AGREED_SPACE. False: it is another, and nothing is done. */
 bool jd__inter_result_merge_like(struct jd_inter_result *result,
                                  const char *message, size_t came, int size,
-                                 uint32_t *ret_bytes);
+                                 size_t most_bytes, uint32_t *ret_bytes);
 
 /* Whether all call the same and nobody has failed: then data counts. */
 bool jd__inter_result_agrees(const struct jd_inter_result *result);

@@ -506,7 +506,7 @@ static jd_status merge_said(struct jd_comm *comm,
     comm->inter->other->data = message + JD_INTER_AGREED_SPACE;
     if (round->then != JD_THEN_STORE &&
         jd__inter_result_merge_like(said, message, (size_t)came, comm->size,
-                                    ret_bytes))
+                                    message_size(comm) - HEAD, ret_bytes))
         return JD_OK;
     size_t head = jd__inter_result_unpack(message, &theirs);
     comm->inter->other->data = message + head;

@@ -273,7 +273,7 @@ START_TEST(what_is_alike_is_merged_at_once)
     b.bytes = 8;
     size_t came = make_message(&b, space);
     jd__inter_result_merge(&merged, &b);
-    ck_assert(jd__inter_result_merge_like(&a, space, came, SIZE, &bytes));
+    ck_assert(jd__inter_result_merge_like(&a, space, came, SIZE, 8, &bytes));
     ck_assert_mem_eq(&a, &merged, sizeof a);
     ck_assert_uint_eq(bytes, 8);
 }
@@ -286,7 +286,8 @@ static void expect_unlike(const struct jd_inter_result *own,
     struct jd_inter_result result = *own;
     uint32_t bytes = 77;
     size_t came = make_message(said, space) + more;
-    ck_assert(!jd__inter_result_merge_like(&result, space, came, SIZE, &bytes));
+    ck_assert(
+        !jd__inter_result_merge_like(&result, space, came, SIZE, 8, &bytes));
     ck_assert_mem_eq(&result, own, sizeof result);
     ck_assert_uint_eq(bytes, 77);
 }
@@ -309,6 +310,9 @@ START_TEST(what_is_not_alike_is_left)
     for (int i = 0; i < 7; i++)
         expect_unlike(&own, &unlike[i], 0);
     expect_unlike(&own, &like, 1); /* bytes that nobody told of */
+    like.bytes = 9;                /* more than there may be */
+    expect_unlike(&own, &like, 0);
+    like.bytes = 0;
     own = said_by(0, 2, (int[]){ 5, 6 });
     expect_unlike(&own, &like, 0);
     own = said_by(0, 2, (int[]){ 5, 105 });
@@ -323,12 +327,13 @@ START_TEST(short_bytes_are_left)
     struct jd_inter_result own = said_by(0, 2, (int[]){ 5, 5 });
     struct jd_inter_result like = said_by(2, 2, (int[]){ 5, 5 });
     uint32_t bytes;
-    ck_assert(
-        !jd__inter_result_merge_like(&own, space, sizeof space, SIZE, &bytes));
+    ck_assert(!jd__inter_result_merge_like(&own, space, sizeof space, SIZE, 8,
+                                           &bytes));
     size_t came = make_message(&like, space);
     for (size_t n = 0; n < came; n++)
-        ck_assert(!jd__inter_result_merge_like(&own, space, n, SIZE, &bytes));
-    ck_assert(jd__inter_result_merge_like(&own, space, came, SIZE, &bytes));
+        ck_assert(
+            !jd__inter_result_merge_like(&own, space, n, SIZE, 8, &bytes));
+    ck_assert(jd__inter_result_merge_like(&own, space, came, SIZE, 8, &bytes));
 }
 END_TEST
 
