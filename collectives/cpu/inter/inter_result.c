@@ -40,6 +40,12 @@ static bool is_vote(const struct jd_vote *vote, int members, int size)
            (vote->member < 0 || (vote->count >= 0 && vote->count <= members));
 }
 
+/* There is always one who says something. */
+static bool is_first_vote(const struct jd_vote *vote, int members, int size)
+{
+    return is_vote(vote, members, size) && vote->member >= 0 && vote->count > 0;
+}
+
 static bool is_status(int32_t status)
 {
     return status >= JD_OK && status <= JD_UNAUTHENTICATED;
@@ -52,9 +58,9 @@ jd_status jd__inter_result_check(const struct jd_inter_result *result,
     const struct jd_vote *votes = result->votes;
     if (result->head.kind != JD_INTER_RESULT)
         return jd__inter_fail_kind(&result->head, ends);
-    if (is_vote(&votes[0], members, size) && votes[0].member >= 0 &&
-        votes[0].count > 0 && is_vote(&votes[1], members, size) &&
-        is_member(result->failed, size) && result->bytes <= most_bytes &&
+    if (is_first_vote(&votes[0], members, size) &&
+        is_vote(&votes[1], members, size) && is_member(result->failed, size) &&
+        result->bytes <= most_bytes &&
         (result->failed < 0 ||
          (is_status(result->status) && result->status != JD_OK)))
         return JD_OK;
@@ -216,31 +222,22 @@ void jd__inter_result_merge(struct jd_inter_result *result,
     result->is_seen &= other->is_seen;
 }
 
-static bool is_like(const struct jd_inter_result *result,
-                    const struct jd_inter_agreed *said, size_t came, int size)
-{
-    return said->head.kind == JD_INTER_AGREED &&
-           jd__inter_result_agrees(result) && said->member >= 0 &&
-           said->member < size && said->count > 0 && said->count <= size &&
-           came - JD_INTER_AGREED_SPACE == said->bytes &&
-           jd__signature_agrees(&result->votes[0].signature,
-                                &said->head.signature);
-}
-
 bool jd__inter_result_merge_like(struct jd_inter_result *result,
                                  const char *message, size_t came, int size,
                                  size_t most_bytes, uint32_t *ret_bytes)
 {
     struct jd_inter_agreed said;
-    struct jd_vote *first = &result->votes[0];
     if (came < JD_INTER_AGREED_SPACE)
         return false;
     memcpy(&said, message, sizeof said);
-    if (said.bytes > most_bytes || !is_like(result, &said, came, size))
+    const struct jd_vote votes[2] = {
+        { said.head.signature, said.member, said.count }, { .member = -1 }
+    };
+    if (said.head.kind != JD_INTER_AGREED || result->failed >= 0 ||
+        !is_first_vote(&votes[0], size, size) || said.bytes > most_bytes ||
+        came - JD_INTER_AGREED_SPACE != said.bytes ||
+        !add_like_vote(result, votes))
         return false;
-    first->count += said.count;
-    if (said.member < first->member)
-        first->member = said.member;
     result->is_seen &= said.is_seen;
     *ret_bytes = said.bytes;
     return true;

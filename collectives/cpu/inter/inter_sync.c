@@ -256,13 +256,18 @@ bool jd__inter_has_come(const struct jd_comm *comm,
 
 /* ---- in a group ---------------------------------------------------------- */
 
+static bool is_alone(const struct jd_comm *comm)
+{
+    return jd__inter_group_size(comm->inter, comm->inter->group) == 1;
+}
+
 /* Whether this member's bytes are in what it tells its group, if there are
  * others in it. */
 static bool tells_bytes(const struct jd_comm *comm,
                         const struct jd_inter_sync *sync)
 {
-    return !jd__inter_is_lone(comm) && sync->brings != JD_BRING_NOTHING &&
-           sync->bytes && !sync->offers && sync->brings != JD_BRING_PIECE &&
+    return !is_alone(comm) && sync->brings != JD_BRING_NOTHING && sync->bytes &&
+           !sync->offers && sync->brings != JD_BRING_PIECE &&
            (sync->brings != JD_BRING_SOURCE ||
             sync->signature.source == comm->index);
 }
@@ -280,7 +285,7 @@ static jd_status meet_group(struct jd_comm *comm,
     bool brings = tells_bytes(comm, sync);
     size_t bytes = sizeof told + (brings ? sync->bytes : 0);
     memcpy(payload, &told, sizeof told);
-    if (jd__inter_is_lone(comm))
+    if (is_alone(comm))
         return jd__shm_meet_alone(comm->group);
     if (brings)
         memcpy(payload + sizeof told, call->in, sync->bytes);
@@ -329,7 +334,7 @@ static size_t fold_group(struct jd_comm *comm, const struct jd_inter_sync *sync,
 {
     jd_dtype dtype = sync->call->dtype;
     size_t count = sync->bytes / jd_dtype_size(dtype);
-    if (count && jd__inter_is_lone(comm))
+    if (count && is_alone(comm))
         jd__fold_one(dtype, sync->op, JD_FOLD_PARTIAL, sync->call->in, out,
                      count, 0);
     else if (count)
@@ -392,8 +397,8 @@ static void make_group_result(struct jd_comm *comm,
     jd__inter_result_clear(said);
     for (int i = 0; i < size; i++)
         jd__inter_result_add(said,
-                             size == 1 ? &sync->signature
-                                       : jd__shm_signature(comm->group, i),
+                             is_alone(comm) ? &sync->signature
+                                            : jd__shm_signature(comm->group, i),
                              jd__inter_member(inter, inter->group, i));
     bool agrees = jd__inter_result_agrees(said);
     said->is_seen = agrees && group_is_seen(comm, sync);
@@ -503,11 +508,12 @@ static jd_status merge_said(struct jd_comm *comm,
 {
     struct jd_inter_result *said = &comm->inter->own->said, theirs;
     const char *message = comm->inter->other->message;
-    comm->inter->other->data = message + JD_INTER_AGREED_SPACE;
     if (round->then != JD_THEN_STORE &&
         jd__inter_result_merge_like(said, message, (size_t)came, comm->size,
-                                    message_size(comm) - HEAD, ret_bytes))
+                                    message_size(comm) - HEAD, ret_bytes)) {
+        comm->inter->other->data = message + JD_INTER_AGREED_SPACE;
         return JD_OK;
+    }
     size_t head = jd__inter_result_unpack(message, &theirs);
     comm->inter->other->data = message + head;
     jd_status status = check_other(comm, sync, round->from, &theirs);
