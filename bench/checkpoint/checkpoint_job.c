@@ -142,14 +142,13 @@ static void drop(struct job *job, const char *path)
 
 static void check(const struct job *job)
 {
-    unsigned long long wrong = 0, all = 0;
+    size_t wrong = 0;
     int count;
     const jd_array_shard *shards = jd_array_shards(job->restored, &count);
     for (int i = 0; i < count; i++)
         wrong +=
             bench_block_wrong(&job->whole, shards[i].index, shards[i].data);
-    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, job->comm);
-    if (all > 0)
+    if (bench_sum(job->comm, wrong) > 0)
         jd_abort(1, "what was restored is not what was saved");
 }
 

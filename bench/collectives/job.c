@@ -36,14 +36,11 @@ static void finish(void *arg, int side)
 
 static size_t check(const struct point *p, enum bench_side side)
 {
-    unsigned long long wrong, all = 0;
     bench_fill(p->sides, side, p->op, p->dtype, p->count);
     MPI_Barrier(p->sides->comm);
     bench_call_once(p->sides, side, p->op, p->dtype, p->count);
-    wrong = bench_count_wrong(p->sides, side, p->op, p->dtype, p->count);
-    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM,
-                  p->sides->comm);
-    return all;
+    return bench_sum(p->sides->comm, bench_count_wrong(p->sides, side, p->op,
+                                                       p->dtype, p->count));
 }
 
 static void print(const struct point *p, const char *kind, int side,

@@ -16,6 +16,13 @@ double bench_slowest(MPI_Comm comm, double seconds)
     return most;
 }
 
+size_t bench_sum(MPI_Comm comm, size_t number)
+{
+    unsigned long long own = number, all = 0;
+    MPI_Allreduce(&own, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, comm);
+    return all;
+}
+
 static double thread_seconds(void)
 {
     struct timespec now;

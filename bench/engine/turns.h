@@ -16,6 +16,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 enum { BENCH_MAX_SIDES = 8 };
 
@@ -42,6 +43,9 @@ void bench_turns_run(const struct bench_turns *turns, const bool *takes_part,
 
 /* The greatest of all ranks' seconds, to all. */
 double bench_slowest(MPI_Comm comm, double seconds);
+
+/* The sum of all ranks' numbers, to all. */
+size_t bench_sum(MPI_Comm comm, size_t number);
 
 /* Rank 0 prints what a figure needs beside it: ranks, thread level, cores and
  * whether a rank that waits yields. */

@@ -76,12 +76,10 @@ static void call(void *arg, int side)
 
 static size_t count_wrong(struct job *job, int side)
 {
-    unsigned long long wrong, all = 0;
     call(job, side);
-    wrong =
-        halo_block_wrong(job->request, &job->places[side], job->blocks[side]);
-    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, job->comm);
-    return all;
+    return bench_sum(
+        job->comm,
+        halo_block_wrong(job->request, &job->places[side], job->blocks[side]));
 }
 
 static void measure(struct job *job)

@@ -171,15 +171,13 @@ static float expected(const struct job *job, size_t i)
 
 static size_t count_wrong(struct job *job, int side)
 {
-    unsigned long long wrong = 0, all = 0;
+    size_t wrong = 0;
     for (size_t i = 0; i < job->request->count; i++)
         job->out[i] = -1;
     call(job, side);
     for (size_t i = 0; i < job->request->count && side != OVERLAP_WORK; i++)
         wrong += job->out[i] != expected(job, i);
-    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM,
-                  job->line.comm);
-    return all;
+    return bench_sum(job->line.comm, wrong);
 }
 
 /* The least of some times, as others may work here too. */

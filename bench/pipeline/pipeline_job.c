@@ -135,12 +135,8 @@ static size_t count_wrong(struct job *job, int side)
     double corner = row_of(job, side, r->rows - 1)[job->columns];
     double wanted =
         (double)job->sweeps[side] * (double)(r->rows + r->columns - 2);
-    unsigned long long wrong =
-        job->line.rank == job->line.size - 1 && corner != wanted;
-    unsigned long long all = 0;
-    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM,
-                  job->line.comm);
-    return all;
+    size_t wrong = job->line.rank == job->line.size - 1 && corner != wanted;
+    return bench_sum(job->line.comm, wrong);
 }
 
 static void measure(struct job *job)

@@ -54,13 +54,11 @@ static float wanted(const struct job *job, size_t i)
 
 static size_t count_wrong(struct job *job, int side)
 {
-    unsigned long long wrong = 0, all = 0;
+    size_t wrong = 0;
     prepare(job, side);
     for (size_t i = 0; i < job->request->count; i++)
         wrong += job->out[i] != wanted(job, i);
-    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM,
-                  job->line.comm);
-    return all;
+    return bench_sum(job->line.comm, wrong);
 }
 
 static void measure(struct job *job)

@@ -107,7 +107,7 @@ static void call(void *arg, int side)
 static size_t count_wrong(const struct job *job, int side)
 {
     const struct bench_whole *whole = &job->request->whole;
-    unsigned long long wrong = 0, all = 0;
+    size_t wrong = 0;
     int count;
     const jd_array_shard *shards = jd_array_shards(job->out, &count);
     for (int i = 0; i < count; i++)
@@ -115,8 +115,7 @@ static size_t count_wrong(const struct job *job, int side)
             whole, shards[i].index,
             side == RESHARD_JD ? shards[i].data
                                : reshard_peer_out(job->peers[side])->data[i]);
-    MPI_Allreduce(&wrong, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, job->comm);
-    return all;
+    return bench_sum(job->comm, wrong);
 }
 
 static void measure(struct job *job)
